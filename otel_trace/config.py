@@ -1,0 +1,103 @@
+"""Settings from the environment: one table, read by name.
+
+A bad value never raises: one line names the variable, the value and what is used instead.
+"""
+
+import logging
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_logger = logging.getLogger("otel_trace")
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"", "0", "false", "no", "off"}
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+
+
+@dataclass(frozen=True)
+class Keep:
+    """How long and how much of past runs is kept."""
+
+    days: float = 7.0
+    num_bytes: int = 5 * 2**30
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One environment variable: how it is read and what it means."""
+
+    name: str
+    parse: Callable[[str], Any]
+    default: Any
+    meaning: str
+
+
+def parse_flag(text: str) -> bool:
+    """Read a yes or no."""
+    word = text.strip().lower()
+    if word in _TRUE or word in _FALSE:
+        return word in _TRUE
+    raise ValueError("expected 1 or 0, true or false")
+
+
+def parse_keep(text: str) -> Keep:
+    """Read `7d,5GB`: either part may be left out."""
+    days, num_bytes = Keep().days, Keep().num_bytes
+    for part in text.replace(" ", "").lower().split(","):
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)(d|[kmgt]?i?b?)", part)
+        if not found:
+            raise ValueError("expected days and bytes as in 7d,5GB")
+        number, unit = float(found[1]), found[2]
+        if unit == "d":
+            days = number
+        else:
+            num_bytes = int(number * _UNITS[unit.rstrip("b").rstrip("i")])
+    return Keep(days, num_bytes)
+
+
+def parse_values(text: str) -> str:
+    """Read which values are captured: all, numbers or none."""
+    word = text.strip().lower()
+    if word in {"all", "numbers", "none"}:
+        return word
+    raise ValueError("expected all, numbers or none")
+
+
+def parse_text(text: str) -> str:
+    """Read a text, without the space around it."""
+    return text.strip()
+
+
+TABLE = (
+    Variable("OTELTRACE_DIR", parse_text, "", "the folder of all journals"),
+    Variable("OTELTRACE_GROUP", parse_text, "", "a group that may read the journals (a node service)"),
+    Variable("OTELTRACE_KEEP", parse_keep, Keep(), "how long and how much of past runs is kept, as in 7d,5GB"),
+    Variable("OTELTRACE_RUN_ID", parse_text, "", "the id of this run, the same for all its processes"),
+    Variable("OTELTRACE_STRICT", parse_flag, False, "raise our own failures instead of going on"),
+    Variable("OTELTRACE_VALUES", parse_values, "all", "which values are captured: all, numbers or none"),
+    Variable("OTEL_SDK_DISABLED", parse_flag, False, "nothing is recorded"),
+    Variable("OTEL_SERVICE_NAME", parse_text, "", "service.name; else the script's name"),
+)
+_BY_NAME = {variable.name: variable for variable in TABLE}
+_told: set[tuple[str, str]] = set()
+
+
+def read(name: str, environ: Mapping[str, str] = os.environ) -> Any:
+    """Give the value of a variable of the table: what the environment says, else the default."""
+    variable = _BY_NAME[name]
+    text = environ.get(name)
+    if text is None or not text.strip():
+        return variable.default
+    try:
+        return variable.parse(text)
+    except ValueError as error:
+        _tell_bad_value(variable, text, error)
+        return variable.default
+
+
+def _tell_bad_value(variable: Variable, text: str, error: ValueError) -> None:
+    if (variable.name, text) not in _told:
+        _told.add((variable.name, text))
+        _logger.warning("otel_trace: %s=%r: %s; using %r", variable.name, text[:100], error, variable.default)

@@ -1,0 +1,44 @@
+"""What became of every span a process created: created = in the journal + dropped, by reason.
+
+The counts travel in tally frames: one in the reserved last page of a live segment, rewritten in place,
+so that it is there also when the disk is full and nothing new can be opened.
+"""
+
+from collections import Counter
+from typing import Any
+
+from otel_trace.journal.format import Kind, encode, pack_frame
+
+# Why a span is not in the journal.
+REASONS = {
+    "no_space": "no segment could be opened or written: disk full, quota, read-only, refused",
+    "evicted": "the oldest segment made room within the size bound",
+    "removed": "somebody removed the folder while the run was on",
+    "invalid": "the record could not be encoded or was too large",
+}
+LOST_END = "end_"
+
+
+class Ledger:
+    """The losses of one process, cumulative."""
+
+    def __init__(self) -> None:
+        self.lost: Counter[str] = Counter()
+
+    def count(self, reason: str, number: int = 1) -> None:
+        """Count spans lost for a reason of the table (ends alone with the prefix `end_`)."""
+        self.lost[reason] += number
+
+    def pack_tally(self, started: int | None) -> bytes:
+        """Give the tally frame; `started` is the segment's number of spans, once it is final."""
+        return pack_frame(encode([Kind.TALLY, dict(self.lost), started]))
+
+
+def merge_tallies(tallies: list[dict[str, Any]]) -> Counter[str]:
+    """Give the losses of one process from all its tallies; they are cumulative, so the highest counts."""
+    merged: Counter[str] = Counter()
+    for tally in tallies:
+        for reason, number in tally.items():
+            if isinstance(number, int):
+                merged[reason] = max(merged[reason], number)
+    return merged
