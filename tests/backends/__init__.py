@@ -1,0 +1,1 @@
+"""The real servers that receive what otel_trace sends: Jaeger, Tempo and the OpenTelemetry Collector."""
