@@ -31,5 +31,4 @@ LENGTH = ".length"
 
 # Numbers that no backend can hold (NaN, infinities, integers beyond 64 bits): left out as numbers, said here.
 UNREPRESENTABLE = "otel_trace.unrepresentable"
-# The dropped attributes, events and links of a span, counted by us.
-SCOPE = "otel_trace"
+IN_WORDS = ".in_words"  # the fact that becomes an entry there; never on the wire itself

@@ -4,6 +4,7 @@ A trace id never begins with the hex digit 0 (Tempo's search cuts it), no id is 
 stay uniform, so that a ratio sampler decides alike on every rank.
 """
 
+import functools
 import hashlib
 import re
 import secrets
@@ -31,6 +32,12 @@ class StepIds:
     trace_id: int
     root_id: int
     rank_id: int
+
+
+@functools.cache
+def current_run() -> Run:
+    """Give the run of this process, found out once; a forked child is in the run of its parent."""
+    return find_run()
 
 
 def find_run() -> Run:

@@ -68,7 +68,8 @@ def remove_old_runs(root: Path, keep: Keep, current: str) -> list[str]:
         total, oldest_ns = 0, time.time_ns() - int(keep.days * _DAY)
         for run in find_runs(root):
             total += run.num_bytes
-            is_past = run.newest_ns < oldest_ns or total > keep.num_bytes
+            is_ours_alone = run.hosts == [host_name()]
+            is_past = run.newest_ns < oldest_ns or (total > keep.num_bytes and is_ours_alone)
             if is_past and run.run_id != current and not run.is_alive:
                 shutil.rmtree(run.path, ignore_errors=True)
                 removed.append(run.run_id)

@@ -5,7 +5,6 @@ interrupted. Records of one process may be in any order.
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from otel_trace.journal.bound import parse_name
 from otel_trace.journal.format import Kind
 from otel_trace.journal.ledger import merge_tallies
 from otel_trace.journal.reader import Damage, SegmentData, read_segment
+from otel_trace.journal.values import add_value
 
 KINDS = ("internal", "server", "client", "producer", "consumer")
 STATUSES = ("unset", "ok", "error")
@@ -98,15 +98,6 @@ class RunData:
     processes: list[ProcessData] = field(default_factory=list)
     damage: Damage = field(default_factory=Damage)
     ledger: Counter[str] = field(default_factory=Counter)
-
-
-def expand(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the attributes of a described value: itself, or each of its facts below the prefix."""
-    if isinstance(value, dict):
-        for suffix, fact in value.items():
-            yield prefix + suffix, fact
-    elif value is not None:
-        yield (names.RETURN_VALUE if prefix == names.RETURN else prefix), value
 
 
 def read_run(folder: Path) -> RunData:
@@ -212,7 +203,7 @@ class _Joiner:
         attributes = dict(site.get("attributes") or {})
         attributes.update(self._resolve(context, definitions) or {})
         for name, value in zip(site.get("params") or (), values, strict=False):
-            attributes.update(expand(names.PARAM + name, self._resolve(value, definitions)))
+            add_value(attributes, name, self._resolve(value, definitions))
         attributes.update(more.get("a") or {})
         self._spans[span_id] = SpanData(
             name=str(more.get("n", site.get("name", "?"))),
@@ -245,7 +236,7 @@ class _Joiner:
         more = more or {}
         span.end_ns = max(int(time), span.start_ns + 1)
         self._last_ns = max(self._last_ns, span.end_ns)
-        span.attributes.update(expand(names.RETURN, self._resolve(result, definitions)))
+        add_value(span.attributes, names.RETURN, self._resolve(result, definitions))
         if "a" in more:
             span.attributes = dict(more["a"])
         span.name = str(more.get("n", span.name))

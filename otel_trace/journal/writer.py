@@ -26,6 +26,7 @@ from otel_trace.journal.segment import AppendedSegment, MappedSegment, Segment, 
 PLAIN = frozenset({int, float, str, bool, type(None), dict})
 _MAX_DEFINITIONS = 20_000
 _SECOND = 1_000_000_000
+_FIRST_BYTES = 2**20  # of many short-lived processes most write little
 _pack = FRAME.pack
 _START, _END = int(Kind.START), int(Kind.END)
 
@@ -53,7 +54,6 @@ class Writer:
         self._closed_segments: list[tuple[Any, int]] = []
         self._retry_at = 0
         self._next_tick = 0
-        self._is_closed = False
         self.segment: Segment = _NONE
 
     # The hot path.
@@ -183,7 +183,7 @@ class Writer:
         segment = self.segment
         if segment is not _NONE:
             return segment
-        if self._is_closed or monotonic_ns() < self._retry_at:
+        if monotonic_ns() < self._retry_at:
             return None
         with self._lock:
             if self.segment is _NONE:
@@ -226,7 +226,7 @@ class Writer:
             self._number += 1
             path = place.folder / f"{self._key}-{self._number:06d}{SUFFIX}"
             try:
-                return kind(path, place.file_mode, place.segment_bytes)
+                return kind(path, place.file_mode, min(place.segment_bytes, _FIRST_BYTES << 3 * (self._number - 1)))
             except FileExistsError:
                 continue
 
@@ -290,9 +290,8 @@ class Writer:
         return True
 
     def close(self) -> None:
-        """Write no more; the file is cut to its length."""
+        """Cut the file to its length and let it go; a later record would open another one."""
         with self._lock:
-            self._is_closed = True
             segment, self.segment = self.segment, _NONE
             if segment is not _NONE:
                 self._close_segment(segment)

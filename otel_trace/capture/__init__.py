@@ -1,0 +1,1 @@
+"""Where things are noticed: decorators and blocks around the user's code."""

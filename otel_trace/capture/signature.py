@@ -1,0 +1,51 @@
+"""The parameters of a function, and the values of a call in their order."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_SELF = {"self", "cls"}
+_MISSING = object()
+
+
+class Binder:
+    """Knows the names that are captured, and finds their values in a call.
+
+    `*args` are named `args.0`, `args.1` ...; keywords that go to `**kw` are captured under their own name by
+    `bind_extra`. `self` and `cls` are never captured.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        parameters = _read_parameters(function)
+        named = [p for p in parameters if p.kind not in {p.VAR_POSITIONAL, p.VAR_KEYWORD}]
+        self._skip = int(bool(named) and named[0].name in _SELF and named[0].kind in _POSITIONAL)
+        named = named[self._skip :]
+        self.names = tuple(p.name for p in named)
+        self._positional = sum(p.kind in _POSITIONAL for p in named)
+        self._defaults = {p.name: p.default for p in named if p.default is not p.empty}
+        self._is_simple = self._positional == len(parameters) - self._skip
+        self._var_positional = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "")
+        self._positional_only = {p.name for p in named if p.kind is p.POSITIONAL_ONLY}
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any] | None:
+        """Give the values of all names in order; None when the call has more than names tell."""
+        if self._is_simple and not kwargs and len(args) - self._skip == len(self.names):
+            return args[self._skip :] if self._skip else args
+        return None
+
+    def bind_extra(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Give the values of a call by name, defaults included; a wrong call gives what can be told."""
+        given = dict(zip(self.names[: self._positional], args[self._skip :], strict=False))
+        extra = args[self._skip + self._positional :]
+        if self._var_positional:
+            given |= {f"{self._var_positional}.{index}": value for index, value in enumerate(extra[:8])}
+        given |= {name: value for name, value in kwargs.items() if name not in self._positional_only}
+        return {**{name: value for name, value in self._defaults.items() if name not in given}, **given}
+
+
+def _read_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return []

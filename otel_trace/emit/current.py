@@ -1,0 +1,81 @@
+"""The runtime in use, found at the first span and again when the program sets another provider.
+
+This module is light: the SDK is loaded when the first span is opened.
+"""
+
+import importlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry import trace as trace_api
+
+from otel_trace import config
+
+if TYPE_CHECKING:
+    from otel_trace.emit.runtime import PlainRuntime
+
+_UNSET = object()
+_heavy = "otel_trace.emit.start"
+
+
+class _Off:
+    """What runs when nothing is to be recorded."""
+
+    seen: Any = _UNSET
+
+    def open(self, site: Any, values: Sequence[Any]) -> None:
+        """Open nothing."""
+
+    def open_planned(self, site: Any, plan: Any, facts: Any) -> None:
+        """Open nothing."""
+
+
+class _Current:
+    runtime: Any = _Off()
+
+
+def get_runtime() -> "PlainRuntime":
+    """Give the runtime that the next span goes to."""
+    runtime = _Current.runtime
+    if runtime.seen is not trace_api._TRACER_PROVIDER:
+        runtime = _Current.runtime = _find()
+    return runtime  # type: ignore[no-any-return]
+
+
+def _find() -> Any:
+    if is_disabled():
+        off = _Off()
+        off.seen = trace_api._TRACER_PROVIDER
+        return off
+    return importlib.import_module(_heavy).find_runtime()
+
+
+def is_disabled() -> bool:
+    """Say whether `OTEL_SDK_DISABLED` forbids everything."""
+    return bool(config.read("OTEL_SDK_DISABLED"))
+
+
+def configure(*, service_name: str = "") -> None:
+    """Start recording for the whole program; everything not said here is read from the environment.
+
+    >>> import otel_trace as ot
+    >>> ot.configure()
+    """
+    if not is_disabled():
+        _Current.runtime = importlib.import_module(_heavy).start(service_name=service_name)
+
+
+def flush() -> bool:
+    """Wait until all spans so far are where they go; True when they are."""
+    return all([writer.flush() for writer in _writers()])
+
+
+def shutdown() -> None:
+    """End recording: what is written is complete."""
+    for writer in _writers():
+        writer.close()
+
+
+def _writers() -> list[Any]:
+    writer = getattr(_Current.runtime, "writer", None)
+    return [] if writer is None else [writer]

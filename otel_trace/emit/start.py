@@ -1,0 +1,192 @@
+"""When anything starts: which provider the decorators use, and when ours is made.
+
+Only `configure()` sets the global provider. Without it the decorators use the global provider if the program
+set one, else a private one of ours. A provider of somebody else's keeps its exporters; `configure()` adds our
+journal to it.
+"""
+
+import os
+import sys
+import uuid
+from typing import Any
+
+from opentelemetry import trace as trace_api
+from opentelemetry.sdk.trace import SpanLimits, SpanProcessor, SynchronousMultiSpanProcessor, TracerProvider, sampling
+from opentelemetry.sdk.trace.id_generator import IdGenerator
+
+from otel_trace import config
+from otel_trace._guard import report_failure, tell_once
+from otel_trace.cluster.process import ProcessKey, host_name
+from otel_trace.cluster.run import Run, current_run
+from otel_trace.emit.clock import read_anchor
+from otel_trace.emit.ids import new_span_id, new_trace_id
+from otel_trace.emit.processor import JournalProcessor
+from otel_trace.emit.resource import describe_process, make_resource
+from otel_trace.emit.runtime import JournalRuntime, PlainRuntime
+from otel_trace.emit.self_check import is_fast_span_sound
+from otel_trace.journal.clean import clean_attributes
+from otel_trace.journal.format import FORMAT
+from otel_trace.journal.place import Place, journal_root, open_place
+from otel_trace.journal.runs import remove_old_runs
+from otel_trace.journal.writer import Writer
+from otel_trace.version import __version__
+
+
+class _Ids(IdGenerator):
+    """Ids of our own generator, for every span of our provider."""
+
+    def generate_span_id(self) -> int:
+        return new_span_id()
+
+    def generate_trace_id(self) -> int:
+        return new_trace_id()
+
+    def is_trace_id_random(self) -> bool:
+        return True
+
+
+class _Processors(SynchronousMultiSpanProcessor):
+    """The processors of our provider: once another one listens, all spans are ordinary."""
+
+    runtime: JournalRuntime | None = None
+
+    def add_span_processor(self, span_processor: SpanProcessor) -> None:
+        super().add_span_processor(span_processor)
+        if self.runtime is not None:
+            self.runtime.is_fast = False
+
+
+class Started:
+    """What this process has started: at most one journal, and the runtime in use."""
+
+    def __init__(self) -> None:
+        self.writer: Writer | None = None
+        self.processor: JournalProcessor | None = None
+        self.own: JournalRuntime | None = None
+        self.joined: Any = None
+
+    def after_fork(self) -> None:
+        """Go on in a forked child with a journal of its own."""
+        if self.writer is not None:
+            self.writer.after_fork()
+        if self.processor is not None:
+            self.processor.after_fork()
+
+
+_started = Started()
+os.register_at_fork(after_in_child=_started.after_fork)
+
+
+def find_runtime() -> PlainRuntime:
+    """Give the runtime for decorators in a program that may or may not have a provider."""
+    if os.environ.get("OTEL_PYTHON_TRACER_PROVIDER"):
+        trace_api.get_tracer_provider()  # loads the one the environment names
+    provider = trace_api._TRACER_PROVIDER
+    own = _started.own
+    if provider is None or (own is not None and provider is own.provider):
+        runtime = own or _start_own("")
+        runtime.seen = provider
+        return runtime
+    return PlainRuntime(provider, provider)
+
+
+def start(*, service_name: str = "") -> PlainRuntime:
+    """Start recording for the whole program; what `configure()` does."""
+    provider = trace_api._TRACER_PROVIDER
+    if provider is None:
+        own = _started.own or _start_own(service_name)
+        trace_api.set_tracer_provider(own.provider)
+    elif _started.own is None or provider is not _started.own.provider:
+        _join_foreign(provider)
+    return find_runtime()
+
+
+def _join_foreign(provider: Any) -> None:
+    """Add our journal to a provider that the program has made."""
+    add = getattr(provider, "add_span_processor", None)
+    if add is None:
+        tell_once("configure", f"{type(provider).__name__} takes no span processor: its spans are not journalled")
+    elif _started.joined is not provider:
+        resource = getattr(provider, "resource", None)
+        run = current_run()
+        writer = _started.writer = _make_writer(run, {**describe_process(run), **getattr(resource, "attributes", {})})
+        processor = _started.processor = JournalProcessor(writer)
+        add(processor)
+        _started.joined = provider
+
+
+def _start_own(service_name: str) -> JournalRuntime:
+    """Make our provider with its journal."""
+    run = current_run()
+    resource = make_resource(run, service_name)
+    processors = _Processors()
+    provider = TracerProvider(
+        sampler=_read_sampler(),
+        resource=resource,
+        active_span_processor=processors,
+        id_generator=_Ids(),
+        span_limits=_read_limits(),
+    )
+    writer = _started.writer = _make_writer(run, resource.attributes)
+    _started.processor = JournalProcessor(writer)
+    provider.add_span_processor(_started.processor)
+    runtime = JournalRuntime(provider, None, writer, is_sound=is_fast_span_sound())
+    processors.runtime = _started.own = runtime
+    return runtime
+
+
+def _read_sampler() -> sampling.Sampler:
+    try:
+        return sampling._get_from_env_or_default()
+    except Exception as error:
+        report_failure(f"OTEL_TRACES_SAMPLER={os.environ.get('OTEL_TRACES_SAMPLER')!r}", error)
+        return sampling.DEFAULT_ON
+
+
+def _read_limits() -> SpanLimits:
+    try:
+        return SpanLimits()
+    except ValueError as error:
+        tell_once("limits", f"{error}; using the default limits")
+        return SpanLimits(128, 128, 128, 128, 128, 128, SpanLimits.UNSET, SpanLimits.UNSET)
+
+
+def _make_writer(run: Run, resource: Any) -> Writer:
+    attributes = dict(resource)
+
+    def open_run_place() -> Place:
+        root = journal_root()
+        place = open_place(root, run.run_id, host_name())
+        remove_old_runs(root, config.read("OTELTRACE_KEEP"), run.run_id)
+        _close_at_end_of_worker(writer)
+        return place
+
+    def describe(key: ProcessKey, number: int) -> dict[str, Any]:
+        own = attributes
+        if key.pid != attributes.get("process.pid"):  # a forked child
+            own = {**attributes, "process.pid": key.pid, "service.instance.id": str(uuid.uuid4())}
+        return {
+            "format": FORMAT,
+            "version": __version__,
+            "run_id": run.run_id,
+            "pid": key.pid,
+            "start": key.start,
+            "number": number,
+            "clock_anchor_ns": read_anchor(),
+            "resource": clean_attributes(own)[0],
+        }
+
+    writer = Writer(open_run_place, describe)
+    return writer
+
+
+def multiprocessing_parent() -> Any:
+    process: Any = sys.modules.get("multiprocessing.process")
+    return process.parent_process() if process else None
+
+
+def _close_at_end_of_worker(writer: Writer) -> None:
+    """Close the journal when a forked worker of multiprocessing ends: `atexit` does not run there."""
+    util: Any = sys.modules.get("multiprocessing.util")
+    if util is not None and multiprocessing_parent() is not None:
+        util.Finalize(None, writer.close, exitpriority=-1000)
