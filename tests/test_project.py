@@ -25,10 +25,11 @@ def list_code(page: str) -> list[str]:
 def test_the_code_in_the_readme_runs() -> None:
     """The README's blocks run one after the other, and the last one sees the run of the first."""
     outputs = [
-        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+        subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=60)
         for code in list_code("README.md")
     ]
     assert [""] * len(outputs) == [output.stderr for output in outputs]
+    assert outputs[-1].returncode == 0
     for name in ("step", "data", "forward", "load"):
         assert name in outputs[-1].stdout
 
