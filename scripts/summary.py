@@ -7,7 +7,9 @@ from xml.etree import ElementTree as ET
 
 
 def count(report: Path) -> Counter[str]:
-    """Count the tests of one report by outcome."""
+    """Count the tests of one report by outcome; a report that was not written is one failure."""
+    if not report.is_file():
+        return Counter(failed=1)
     suites = ET.parse(report).getroot().iter("testsuite")
     totals: Counter[str] = Counter()
     for suite in suites:
