@@ -1,0 +1,93 @@
+"""Say what a span carries in short pieces: `x=float32[8, 16] cpu`, `lr=0.1`, `loss=0.27`, `-> 0.31`.
+
+A tensor is its summary; the shape, dtype and device that the summary repeats are left out, and so is what the view says
+elsewhere (step, stage, rank, the code line). Nothing else is left out: an attribute of any other name is shown as it is.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from otel_trace import names
+from otel_trace.view.plain import clean_text, format_value
+
+MAX_PIECES = 12
+_WATCH = "watch."
+_FACTS = (names.SHAPE, names.DTYPE, names.DEVICE)
+_ELSEWHERE = ("training.", "code.", "thread.", "otel_trace.", "exception.")
+_PLAIN_MODULES = ("builtins.", "__main__.")
+
+
+def list_details(attributes: Mapping[str, Any], *, max_pieces: int | None = MAX_PIECES) -> list[str]:
+    """Return the pieces of a span's line: parameters, watched values, the rest, what it returned."""
+    shown = {key: value for key, value in attributes.items() if _is_shown(key, attributes)}
+    pieces = [
+        *_list_values(shown, names.PARAM),
+        *_list_values(shown, _WATCH),
+        *(
+            f"{clean_text(key)}={format_value(value)}"
+            for key, value in shown.items()
+            if not _has_own_form(key)
+        ),
+        *_list_unrepresentable(attributes),
+        *_list_return(shown),
+    ]
+    if max_pieces is None or len(pieces) <= max_pieces:
+        return pieces
+    return [*pieces[: max_pieces - 1], f"(+{len(pieces) - max_pieces + 1} values)"]
+
+
+def _is_shown(key: str, attributes: Mapping[str, Any]) -> bool:
+    if key.startswith(_ELSEWHERE):
+        return False
+    owner, dot, fact = key.rpartition(".")
+    return dot + fact not in _FACTS or owner + names.SUMMARY not in attributes
+
+
+def _has_own_form(key: str) -> bool:
+    return key.startswith((names.PARAM, _WATCH, names.RETURN + "."))
+
+
+def _list_values(shown: Mapping[str, Any], prefix: str) -> Iterator[str]:
+    for key, value in shown.items():
+        if key.startswith(prefix):
+            yield f"{_name_value(key.removeprefix(prefix))}={_format_fact(key, value)}"
+
+
+def _list_return(shown: Mapping[str, Any]) -> Iterator[str]:
+    arrow = "-> "
+    for key, value in shown.items():
+        path = key.removeprefix(names.RETURN)
+        if path.startswith(".") and (text := _format_fact(key, value)) != "None":
+            name = _name_value(path.removesuffix(".value")).removeprefix(".")
+            yield f"{arrow}{name}={text}" if name else f"{arrow}{text}"
+            arrow = ""
+
+
+def _name_value(path: str) -> str:
+    if path.endswith(names.LENGTH):
+        owner = path.removesuffix(names.LENGTH).removeprefix(".")
+        return f"len({clean_text(owner)})" if owner else "len"
+    return clean_text(path.removesuffix(names.SUMMARY).removesuffix(names.TYPE))
+
+
+def _format_fact(key: str, value: Any) -> str:
+    if isinstance(value, str) and key.endswith(names.TYPE):
+        return clean_text(_shorten_type(value))
+    return (
+        clean_text(value) if isinstance(value, str) and key.endswith(names.SUMMARY) else format_value(value)
+    )
+
+
+def _shorten_type(name: str) -> str:
+    if name == "builtins.NoneType":
+        return "None"
+    for module in _PLAIN_MODULES:
+        name = name.removeprefix(module)
+    return f"<{name}>"
+
+
+def _list_unrepresentable(attributes: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the numbers that could not be kept as numbers: `watch.loss=NaN` is shown as `loss=NaN`."""
+    entries = attributes.get(names.UNREPRESENTABLE, ())
+    for entry in [entries] if isinstance(entries, str) else entries:
+        yield clean_text(str(entry).removeprefix(names.PARAM).removeprefix(_WATCH))
