@@ -1,0 +1,44 @@
+"""A call with three tensors, exported: ours against a span set by hand with the SDK's own pipeline."""
+
+from itertools import count
+
+from benchmarks.harness import Block, Calls
+from benchmarks.result import Bar
+from benchmarks.workload import forward, make_tensors, set_nine_attributes, start_stock_export
+
+
+def ours() -> Block:
+    """Return calls of a decorated function, which the journal has when they return."""
+    import otel_trace as ot
+
+    ot.configure()
+    call = ot.traced(forward)
+    x, y, z = make_tensors()
+    numbers = count()
+
+    def run(calls: int) -> None:
+        with ot.step(next(numbers)):
+            for _ in range(calls):
+                call(x, y, z)
+        ot.flush()
+
+    return run
+
+
+def theirs() -> Block:
+    """Return calls with a span by hand, delivered to the server at the end of the block."""
+    tracer, provider = start_stock_export()
+    x, y, z = make_tensors()
+
+    def run(calls: int) -> None:
+        with tracer.start_as_current_span("step"):
+            for _ in range(calls):
+                with tracer.start_as_current_span("forward") as span:
+                    set_nine_attributes(span, x, y, z)
+                    forward(x, y, z)
+        provider.force_flush()
+
+    return run
+
+
+BENCHMARKS = (Calls("captured-call", __name__, Bar("theirs / ours", 15), is_exported=True),)
