@@ -1,0 +1,1 @@
+"""Programs as users write them, run by the tests in processes of their own."""
