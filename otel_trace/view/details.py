@@ -14,7 +14,6 @@ MAX_PIECES = 12
 _WATCH = "watch."
 _FACTS = (names.SHAPE, names.DTYPE, names.DEVICE)
 _ELSEWHERE = ("training.", "code.", "thread.", "otel_trace.", "exception.")
-_PLAIN_MODULES = ("builtins.", "__main__.")
 
 
 def list_details(attributes: Mapping[str, Any], *, max_pieces: int | None = MAX_PIECES) -> list[str]:
@@ -43,14 +42,21 @@ def _is_shown(key: str, attributes: Mapping[str, Any]) -> bool:
     return dot + fact not in _FACTS or owner + names.SUMMARY not in attributes
 
 
-def _has_own_form(key: str) -> bool:
-    return key.startswith((names.PARAM, _WATCH, names.RETURN + "."))
-
-
 def _list_values(shown: Mapping[str, Any], prefix: str) -> Iterator[str]:
     for key, value in shown.items():
         if key.startswith(prefix):
             yield f"{_name_value(key.removeprefix(prefix))}={_format_fact(key, value)}"
+
+
+def _list_others(shown: Mapping[str, Any], attributes: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in shown.items():
+        if key.startswith((names.PARAM, _WATCH, names.RETURN + ".")):
+            continue
+        owner = key.removesuffix(names.SUMMARY)
+        if owner + names.SHAPE in attributes:
+            yield f"{clean_text(owner)}={_format_fact(key, value)}"
+        else:
+            yield f"{clean_text(key)}={format_value(value)}"
 
 
 def _list_return(shown: Mapping[str, Any]) -> Iterator[str]:
@@ -79,11 +85,7 @@ def _format_fact(key: str, value: Any) -> str:
 
 
 def _shorten_type(name: str) -> str:
-    if name == "builtins.NoneType":
-        return "None"
-    for module in _PLAIN_MODULES:
-        name = name.removeprefix(module)
-    return f"<{name}>"
+    return "None" if name == "builtins.NoneType" else f"<{name.rpartition('.')[2]}>"
 
 
 def _list_unrepresentable(attributes: Mapping[str, Any]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import median_low
 
 from otel_trace.view.details import list_details
-from otel_trace.view.facts import get_rank, get_stage, is_notable
+from otel_trace.view.facts import get_elapsed_ns, get_rank, get_stage, is_notable
 from otel_trace.view.model import Span, Trace
 from otel_trace.view.plain import clean_text
 from otel_trace.view.units import format_count, format_duration
@@ -72,7 +72,7 @@ def list_overview(series: Series, now_ns: int, *, is_full: bool = False) -> list
             [
                 _name_row(traces[index], series),
                 f"{_mark_open(traces[index])}{format_duration(took[index])}",
-                *(format_duration(times[stage]) if stage in times else "" for stage in stages),
+                *(times.get(stage, "") for stage in stages),
                 _mark_row(traces[index], is_slowest=index == slowest),
                 "  ".join(_list_row_values(traces[index], series)),
             ]
@@ -109,18 +109,20 @@ def _find_slowest(traces: Sequence[Trace], took: Sequence[int]) -> int | None:
     return slowest if took[slowest] > _STANDS_OUT * median_low(took) else None
 
 
-def _measure_stages(trace: Trace, now_ns: int) -> dict[str, int]:
-    """Return the time of each stage, in the order they began: the sum of its spans on the rank that took longest."""
+def _measure_stages(trace: Trace, now_ns: int) -> dict[str, str]:
+    """Return the time of each stage in the order they began: the sum of its spans on the rank that took longest."""
     times: dict[str, dict[str, int]] = {}
+    is_open: set[str] = set()
     for span in trace.spans:
         stage, parent = get_stage(span), trace.parent(span)
         if stage and (parent is None or get_stage(parent) != stage):
             by_process = times.setdefault(stage, {})
-            end_ns = span.end_ns or (now_ns if span.process.is_alive else span.last_ns)
-            by_process[span.process.key] = by_process.get(span.process.key, 0) + max(
-                end_ns - span.start_ns, 0
-            )
-    return {stage: max(by_process.values()) for stage, by_process in times.items()}
+            by_process[span.process.key] = by_process.get(span.process.key, 0) + get_elapsed_ns(span, now_ns)
+            is_open.update({stage} if span.is_open else ())
+    return {
+        stage: f"{'>' if stage in is_open else ''}{format_duration(max(by_process.values()))}"
+        for stage, by_process in times.items()
+    }
 
 
 def _name_row(trace: Trace, series: Series) -> str:

@@ -59,10 +59,12 @@ def _say_span(span: Span, below: Sequence[Entry], trace: Trace, look: Look) -> I
         yield Text(_say_open(span, look.now_ns), style=_OPEN)
     max_pieces = None if look.limit is None else MAX_PIECES
     yield from (Text(piece) for piece in list_details(span.attributes, max_pieces=max_pieces))
+    is_passing = error is not None and _is_said_below(error, below)
     if error is not None:
-        yield Text(say_error(error, is_short=_is_said_below(error, below)), style=_ERROR)
-    if (error or span.is_open) and (place := (error.place if error else "") or find_place(span.attributes)):
-        yield Text(f"({clean_text(place)})", style="dim")
+        yield Text(say_error(error, is_short=is_passing), style=_ERROR)
+    if (error or span.is_open) and not is_passing:
+        place = (error.place if error else "") or find_place(span.attributes)
+        yield from ([Text(f"({clean_text(place)})", style="dim")] if place else [])
 
 
 def _say_process(span: Span, parent: Span | None) -> str:

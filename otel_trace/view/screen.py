@@ -68,9 +68,9 @@ def _say_processes(run: Run) -> str:
     ranks = {get_rank(process) for process in run.processes} - {None}
     what = format_count(len(run.processes), "process", "processes")
     where = clean_text(hosts[0]) if len(hosts) == 1 else format_count(len(hosts), "host")
-    if not ranks:
-        return f"{what} on {where}"
     world = max((get_world_size(process) or 0 for process in run.processes), default=0)
+    if not ranks or (world <= 1 and len(ranks) == 1):
+        return f"{what} on {where}"
     of = f" of {world}" if world > len(ranks) else ""
     extra = f" in {what}" if len(run.processes) != len(ranks) else ""
     return f"{format_count(len(ranks), 'rank')}{of}{extra} on {where}"

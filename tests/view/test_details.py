@@ -18,8 +18,8 @@ TENSOR = {
         (["x=float32[8, 16] cuda:0"], TENSOR),
         (["lr=0.1", "path='a.csv'", "n=7"], {"param.lr": 0.1, "param.path": "a.csv", "param.n": 7}),
         (
-            ["model=<Net>", "opt=<torch.optim.SGD>"],
-            {"param.model.type": "__main__.Net", "param.opt.type": "torch.optim.SGD"},
+            ["model=<Net>", "opt=<SGD>"],
+            {"param.model.type": "__main__.Net", "param.opt.type": "torch.optim.sgd.SGD"},
         ),
         (["mask=None"], {"param.mask.type": "builtins.NoneType"}),
         (
@@ -36,6 +36,8 @@ TENSOR = {
         (["loss=0.5", "cfg.lr=0.1"], {"watch.loss": 0.5, "watch.cfg.lr": 0.1}),
         (["loss=NaN", "n=Infinity"], {"otel_trace.unrepresentable": ["watch.loss=NaN", "param.n=Infinity"]}),
         (["http.method='GET'"], {"http.method": "GET"}),
+        (["x=float32[4] cpu"], {"x.summary": "float32[4] cpu", "x.shape": [4], "x.dtype": "float32"}),
+        (["doc.summary='short'"], {"doc.summary": "short"}),
         (["img.shape=[3]"], {"param.img.shape": [3]}),
         ([], {"training.step": 3, "training.stage": "data", "code.line.number": 7, "thread.id": 1}),
     ],

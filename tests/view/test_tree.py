@@ -72,7 +72,7 @@ def test_an_error_is_told_where_it_began() -> None:
     failed = [make_exception("ValueError", "bad shape", 5, stack)]
     check_tree(
         """
-        |  9.00 ms  step  ! ValueError  (model.py:31 in forward)
+        |  9.00 ms  step  ! ValueError
         |  8.00 ms  └─ forward  ! ValueError: bad shape  (model.py:31 in forward)
         """,
         make_span("a", ms=9, name="step", status="error", events=failed),
