@@ -1,5 +1,5 @@
 # Everything sets itself up: a fresh machine needs Python 3.11 (or newer), git and make.
-# Another Python: make PYTHON=/path/to/python3.11
+# Another Python for .venv: make clean, then make PYTHON=/path/to/python3.11 test
 
 SHELL := /bin/bash
 export PYTHON ?=
