@@ -6,7 +6,7 @@ from typing import Any
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _SELF = {"self", "cls"}
-_MISSING = object()
+_MAX_EXTRA = 8
 
 
 class Binder:
@@ -26,7 +26,6 @@ class Binder:
         self._defaults = {p.name: p.default for p in named if p.default is not p.empty}
         self._is_simple = self._positional == len(parameters) - self._skip
         self._var_positional = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "")
-        self._positional_only = {p.name for p in named if p.kind is p.POSITIONAL_ONLY}
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any] | None:
         """Give the values of all names in order; None when the call has more than names tell."""
@@ -36,12 +35,13 @@ class Binder:
 
     def bind_extra(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Give the values of a call by name, defaults included; a wrong call gives what can be told."""
-        given = dict(zip(self.names[: self._positional], args[self._skip :], strict=False))
-        extra = args[self._skip + self._positional :]
+        positional = dict(zip(self.names[: self._positional], args[self._skip :], strict=False))
+        known = {**self._defaults, **kwargs, **positional}
+        given = {name: known[name] for name in self.names if name in known}
         if self._var_positional:
-            given |= {f"{self._var_positional}.{index}": value for index, value in enumerate(extra[:8])}
-        given |= {name: value for name, value in kwargs.items() if name not in self._positional_only}
-        return {**{name: value for name, value in self._defaults.items() if name not in given}, **given}
+            extra = args[self._skip + self._positional :]
+            given |= {f"{self._var_positional}.{index}": value for index, value in enumerate(extra[:_MAX_EXTRA])}
+        return given | {name: value for name, value in kwargs.items() if name not in given}
 
 
 def _read_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:

@@ -7,7 +7,7 @@ stay uniform, so that a ratio sampler decides alike on every rank.
 import functools
 import hashlib
 import re
-import secrets
+import os
 from dataclasses import dataclass
 
 from otel_trace import config
@@ -43,7 +43,7 @@ def current_run() -> Run:
 def find_run() -> Run:
     """Find out the run of this process: told, else derived from the launcher, else a new one."""
     place = find_place()
-    return Run(_make_safe(config.read("OTELTRACE_RUN_ID")) or _derive(place) or secrets.token_hex(6), place)
+    return Run(_make_safe(config.read("OTELTRACE_RUN_ID")) or _derive(place) or os.urandom(6).hex(), place)
 
 
 def _make_safe(text: str) -> str:

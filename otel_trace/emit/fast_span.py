@@ -1,9 +1,10 @@
 """The fast span: a span of the SDK by `isinstance` and by behaviour, made for a tenth of its price.
 
 It begins with what a record needs: a site, ids, a time, described values. The SDK's own fields (lock,
-attributes, events, links, context ...) appear when somebody touches one: `__getattr__` then runs the SDK's
-constructor, and from there on the SDK's own methods do what they do for every span. Events and links go to
-the journal as they come; an untouched span ends with one short record, a touched one with all its attributes.
+attributes, events, links ...) appear when somebody touches one: a descriptor in the place of each then runs
+the SDK's constructor, and from there on the SDK's own methods do what they do for every span. Events and links
+go to the journal as they come; an untouched span ends with one short record, a touched one with all its
+attributes.
 
 Only our decorators make it, and only where nothing but our journal would see it (see `runtime`).
 """
@@ -18,6 +19,7 @@ from typing import Any
 
 from opentelemetry import trace as trace_api
 from opentelemetry.context import Context
+from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import EventBase, Span, SpanProcessor
 from opentelemetry.trace import SpanContext, SpanKind, TraceFlags, TraceState
 from opentelemetry.trace.propagation import _SPAN_KEY
@@ -68,7 +70,6 @@ class FastSpan(Span):
     """A span of the SDK that has its fields once they are touched."""
 
     __slots__ = (
-        "_context",
         "_end_time",
         "_ot_error",
         "_ot_events",
@@ -90,20 +91,8 @@ class FastSpan(Span):
     _ot_parent: "SpanContext | FastSpan | None"
     _ot_token: Token[Context]
 
-    def __getattr__(self, name: str) -> Any:
-        """Give an SDK field that is not there yet."""
-        if name == "_context":
-            share = self._ot_trace
-            self._context = SpanContext(share.number, self._ot_span_id, False, share.flags, share.state)
-            return self._context
-        if name.startswith("_ot_") or self._ot_is_touched or not name.startswith("_") or name.startswith("__"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-        self._touch()
-        return object.__getattribute__(self, name)
-
     def get_span_context(self) -> SpanContext:
-        context: SpanContext = self._context
-        return context
+        return self._context
 
     def is_recording(self) -> bool:
         return self._end_time is None
@@ -113,7 +102,8 @@ class FastSpan(Span):
         with _touching.lock:
             if self._ot_is_touched:
                 return
-            start, end, tracer = self._start_time, self._end_time, self._ot_runtime.tracer(self._ot_site)
+            start, end, context = self._start_time, self._end_time, self._context
+            tracer = self._ot_runtime.tracer(self._ot_site)
             parent = self._ot_parent
             attributes = self._ot_site.expand(self._ot_values, self._ot_facts)
             if end is not None:
@@ -121,7 +111,7 @@ class FastSpan(Span):
             self._ot_events, self._ot_last_event = 0, None
             super().__init__(
                 name=self._ot_site.name,
-                context=self._context,
+                context=context,
                 parent=parent.get_span_context() if isinstance(parent, Span) else parent,
                 sampler=tracer.sampler,
                 resource=tracer.resource,
@@ -172,16 +162,19 @@ class FastSpan(Span):
 
     def finish(self, result: Any) -> None:
         """End the span with a described return value."""
-        self._leave()
+        try:
+            self._ot_runtime.context.reset(self._ot_token)
+        except (ValueError, RuntimeError):
+            pass  # opened in another context: that one is left alone
         if self._end_time is not None:
             return
-        self._ot_result = result
+        now = monotonic_ns() + _ANCHOR
         if self._ot_is_touched:
-            if result is not None:
-                self.set_attributes(expand_result(result))
-            self.end(monotonic_ns() + _ANCHOR)
+            self.set_attributes(expand_result(result))
+            self.end(now)
             return
-        self._end_time = now = monotonic_ns() + _ANCHOR
+        self._ot_result = result
+        self._end_time = now
         self._ot_runtime.writer.end(self._ot_span_id, now, result)
 
     def fail(self, error: BaseException) -> None:
@@ -189,11 +182,12 @@ class FastSpan(Span):
         if not isinstance(error, Exception):
             self.finish(None)
             return
-        self._leave()
+        message, attributes = describe_error(error)
+        now = monotonic_ns() + _ANCHOR
+        with contextlib.suppress(ValueError, RuntimeError):
+            self._ot_runtime.context.reset(self._ot_token)
         if self._end_time is not None:
             return
-        now = monotonic_ns() + _ANCHOR
-        message, attributes = describe_error(error)
         if self._ot_is_touched:
             self.add_event("exception", attributes, now)
             self.set_status(Status(StatusCode.ERROR, message))
@@ -205,15 +199,6 @@ class FastSpan(Span):
         writer.event(self._ot_span_id, now, "exception", attributes)
         writer.end(self._ot_span_id, now, None, {"s": (StatusCode.ERROR.value, message)})
 
-    def _leave(self) -> None:
-        """Make the span current no more; where it was opened in another context, leave that one alone."""
-        token = self._ot_token
-        if token is not None:
-            self._ot_token = None  # type: ignore[assignment]
-            with contextlib.suppress(ValueError, RuntimeError):
-                self._ot_runtime.context.reset(token)
-
-
     def end(self, end_time: int | None = None) -> None:
         was_recording = self._end_time is None
         super().end(end_time)
@@ -221,6 +206,41 @@ class FastSpan(Span):
             if self._ot_last_event is not None:
                 self._write_event(self._ot_last_event)
             write_end(self._ot_runtime.writer, self._ot_span_id, self)
+
+
+class _LazyContext:
+    """Makes the span's context, and no more, when it is asked for."""
+
+    def __get__(self, span: FastSpan, owner: type) -> SpanContext:
+        share = span._ot_trace
+        context = SpanContext(share.number, span._ot_span_id, False, share.flags, share.state)
+        span.__dict__["_context"] = context
+        return context
+
+
+class _LazyField:
+    """Stands where the SDK keeps a field, until it is touched."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, span: FastSpan, owner: type) -> Any:
+        span._touch()
+        return span.__dict__[self._name]
+
+
+class _Template(Span):
+    """Shows which fields this version of the SDK gives a span."""
+
+
+def _place_lazy_fields() -> None:
+    template = _Template("", trace_api.INVALID_SPAN_CONTEXT, resource=Resource.get_empty())
+    for name in vars(template).keys() - {"_context", "_start_time", "_end_time"}:
+        setattr(FastSpan, name, _LazyField(name))
+    FastSpan._context = _LazyContext()  # type: ignore[assignment]
+
+
+_place_lazy_fields()
 
 
 def open_fast_span(
