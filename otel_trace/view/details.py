@@ -22,11 +22,7 @@ def list_details(attributes: Mapping[str, Any], *, max_pieces: int | None = MAX_
     pieces = [
         *_list_values(shown, names.PARAM),
         *_list_values(shown, _WATCH),
-        *(
-            f"{clean_text(key)}={format_value(value)}"
-            for key, value in shown.items()
-            if not _has_own_form(key)
-        ),
+        *_list_others(shown, attributes),
         *_list_unrepresentable(attributes),
         *_list_return(shown),
     ]
