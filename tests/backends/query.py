@@ -85,7 +85,7 @@ class JaegerClient:
         answer = get_json(f"{self.url}/api/services")
         return sorted(answer["data"] or []) if answer else []
 
-    def wait_for(self, trace_id: str, num_spans: int, *, seconds: float = 10.0) -> list[StoredSpan]:
+    def wait_for(self, trace_id: str, num_spans: int, *, seconds: float = 5.0) -> list[StoredSpan]:
         """Return the trace as soon as it has that many spans; what there is when the time is over."""
         return wait_for_spans(lambda: self.read(trace_id), num_spans, seconds)
 
@@ -116,7 +116,7 @@ class TempoClient:
             time.sleep(0.2)
         return found
 
-    def wait_for(self, trace_id: str, num_spans: int, *, seconds: float = 10.0) -> list[StoredSpan]:
+    def wait_for(self, trace_id: str, num_spans: int, *, seconds: float = 5.0) -> list[StoredSpan]:
         """Return the trace as soon as it has that many spans; what there is when the time is over."""
         return wait_for_spans(lambda: self.read(trace_id), num_spans, seconds)
 

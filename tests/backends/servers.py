@@ -78,12 +78,12 @@ class Server:
             )
         self._wait_until_ready()
 
-    def stop(self) -> None:
-        """End the server: SIGTERM, and SIGKILL when that does not help within 10 seconds."""
+    def stop(self, seconds: float = STOP_SECONDS) -> None:
+        """End the server: SIGTERM, and SIGKILL when that does not help in time."""
         process = self._running()
         process.send_signal(signal.SIGTERM)
         try:
-            process.wait(STOP_SECONDS)
+            process.wait(seconds)
         except subprocess.TimeoutExpired:
             self.kill()
         self._process = None
@@ -107,9 +107,9 @@ class Server:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
-        """End the server, if a test has not ended it already."""
+        """End the server, if a test has not ended it already; nobody needs what it still has in memory."""
         if self._process is not None:
-            self.stop()
+            self.stop(seconds=2)
 
     def _render_config(self) -> str:
         template = Template((CONFIGS / (self.config or f"{self.name}.yaml")).read_text())
