@@ -261,7 +261,7 @@ def open_fast_span(
         share, parent, parent_id, span_id, facts = planned
     else:
         span_id = draw_bits(64) or 1
-        if parent.__class__ is FastSpan:
+        if parent.__class__ is FastSpan and parent._ot_runtime is runtime:
             share, parent_id = parent._ot_trace, parent._ot_span_id
         else:
             joined = runtime.join_trace(context, parent, site)
