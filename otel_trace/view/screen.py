@@ -20,17 +20,23 @@ from otel_trace.view.tree import draw_trace
 from otel_trace.view.units import format_count, format_duration, format_moment, format_size
 
 _MAX_TREES = 3
+_MAX_SERIES = 6
 
 
 def draw_run(run: Run, traces: Sequence[Trace], look: Look) -> Iterator[Text]:
     """Yield the lines for the chosen traces of a run."""
     yield from _draw_head(run, look)
-    for series in group_series(traces):
+    all_series = group_series(traces)
+    num_shown = len(all_series) if look.limit is None else _MAX_SERIES
+    for series in all_series[:num_shown]:
         if len(series.traces) > _MAX_TREES:
             yield from _draw_series(series, look)
         else:
             for trace in series.traces:
                 yield from _draw_tree(trace, look)
+    if all_series[num_shown:]:
+        yield Text()
+        yield Text(f"... {len(all_series) - num_shown:,} more loops; --limit 0 shows all", style="dim")
     yield from _draw_missing(run, look)
 
 
@@ -87,7 +93,8 @@ def _say_troubles(run: Run) -> Iterator[str]:
 
 def _draw_series(series: Series, look: Look) -> Iterator[Text]:
     yield Text()
-    yield Text(say_series(series, look.now_ns), style="bold")
+    hint = "--step N shows one" if series.is_steps else "--trace ID shows one"
+    yield Text.assemble((say_series(series, look.now_ns), "bold"), (f"  ({hint})", "dim"))
     rows = list_overview(series, look.now_ns, is_full=look.limit is None)
     for number, line in enumerate(lay_out_table(rows, width=look.width, num_left=2)):
         yield Text(line, style="" if number else "dim")
@@ -105,6 +112,9 @@ def _draw_tree(trace: Trace, look: Look) -> Iterator[Text]:
     when = format_moment(trace.start_ns, zone=look.zone).partition(" ")[2]
     yield Text.assemble((name, "bold underline"), (f"  {when}  trace {trace.trace_id}", "dim"))
     yield from draw_trace(trace, look)
+    if look.limit is not None and len(trace.spans) > look.limit:
+        hint = f"{look.limit:,} of {len(trace.spans):,} spans shown; --limit 0 shows all"
+        yield Text(f"{'':11}({hint})", style="dim")
 
 
 def _draw_missing(run: Run, look: Look) -> Iterator[Text]:

@@ -35,7 +35,7 @@ def test_a_long_run_is_an_overview_and_its_last_step() -> None:
         "Run run-a",
         "2027-01-15 08:00:00, took 90.0 ms, 1 process on node1, 9 traces, 27 spans",
         "",
-        "train: 9 steps, median 10.0 ms",
+        "train: 9 steps, median 10.0 ms  (--step N shows one)",
         "step     took     data  forward",
         *(f"   {step}  10.0 ms  1.00 ms  5.00 ms" for step in range(9)),
         "",
@@ -112,4 +112,20 @@ def test_hostile_text_stays_text() -> None:
         span.attributes["training.stage"] = "\x00\n" * 3
     text = "\n".join(draw(make_run(*steps)))
     assert not set(text) & {"\x1b", "\0", "\ud800"}
-    assert r"[b]\n\ud800: 5 steps, median 10.0 ms" in text
+    assert r"[b]\n\ud800: 5 steps, median 10.0 ms  (" in text
+
+
+def test_a_cut_tree_says_how_to_see_all() -> None:
+    """Below a tree that does not show all stands what does."""
+    run = make_run(make_span("a"), *(make_span(f"b{number}", "a") for number in range(2_000)))
+    assert "           (5 of 2,001 spans shown; --limit 0 shows all)" == draw(run, make_look(limit=5))[-1]
+
+
+def test_many_loops_are_cut() -> None:
+    """A run whose loops have hundreds of names is cut like one with hundreds of steps."""
+    spans = [
+        make_span("s", attributes={"training.step": 0, "training.loop": f"l{n}"}, trace_id=f"{n:032x}")
+        for n in range(99)
+    ]
+    assert "... 93 more loops; --limit 0 shows all" == draw(make_run(*spans))[-1]
+    assert 99 * 3 + 2 == len(draw(make_run(*spans), make_look(limit=None)))
