@@ -31,14 +31,16 @@ def view(
 
     RUN is a run's id or its beginning, or a path; without it, the newest run on this machine.
     """
-    from otel_trace.view.as_json import describe_run, format_json
+    from otel_trace.view.as_json import format_run
     from otel_trace.view.opening import open_run
     from otel_trace.view.select import Selection, select_traces
 
     opened = open_run(run)
     traces = select_traces(opened, Selection(trace_id=trace_id, step=step, rank=rank))
     if is_json:
-        click.echo(format_json(describe_run(opened, traces)))
+        for piece in format_run(opened, traces):
+            click.echo(piece, nl=False)
+        click.echo()
         return
 
     from otel_trace.cli.printing import make_console, make_look, print_lines

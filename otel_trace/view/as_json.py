@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from otel_trace.journal.spans import ProcessData
@@ -38,15 +38,22 @@ def _clean_other(value: Any, depth: int) -> Any:
     return [clean_json(item, depth + 1) for item in value]
 
 
-def describe_run(run: Run, traces: Sequence[Trace]) -> dict[str, Any]:
-    """Return a run and the chosen traces of it as plain data."""
+def format_run(run: Run, traces: Iterable[Trace]) -> Iterator[str]:
+    """Yield the pieces of one JSON object: the run and its chosen traces, one at a time."""
+    head = format_json(_describe_head(run))
+    yield f'{head[:-1]}, "traces": ['
+    for number, trace in enumerate(traces):
+        yield f"{', ' if number else ''}{format_json(_describe_trace(trace))}"
+    yield "]}"
+
+
+def _describe_head(run: Run) -> dict[str, Any]:
     return {
         "run_id": run.run_id,
         "source": run.source,
         "processes": [_describe_process(process) for process in run.processes],
         "damage": dataclasses.asdict(run.damage),
         "ledger": dict(run.ledger),
-        "traces": [_describe_trace(trace) for trace in traces],
     }
 
 

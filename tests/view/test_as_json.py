@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from otel_trace.journal.spans import LinkData
-from otel_trace.view.as_json import describe_run, format_json
+from otel_trace.view.as_json import format_json, format_run
 from tests.view.factories import MS, START_NS, TRACE_ID, make_event, make_process, make_run, make_span
 
 
@@ -47,7 +47,8 @@ def test_a_run_is_plain_data() -> None:
         "b", "a", ms=None, process=process, events=[make_event("e", 1, k=2)], attributes={"training.step": 3}
     )
     span.links.append(LinkData("f" * 32, "e" * 16, {"why": "x"}))
-    data = json.loads(format_json(describe_run(run := make_run(span, ledger={"journal": 1}), run.traces)))
+    run = make_run(span, ledger={"journal": 1})
+    data = json.loads("".join(format_run(run, run.traces)))
     assert ("run-a", {"journal": 1}, 0) == (data["run_id"], data["ledger"], data["damage"]["records"])
     assert [{"key": "node1/100-7", "rank": 0, "is_alive": False}] == [
         {key: one[key] for key in ("key", "rank", "is_alive")} for one in data["processes"]
@@ -76,3 +77,11 @@ def test_a_run_is_plain_data() -> None:
         "events": [{"name": "e", "time_ns": START_NS + MS, "attributes": {"k": 2}}],
         "links": [{"trace_id": "f" * 32, "span_id": "e" * 16, "attributes": {"why": "x"}}],
     }.items() <= found.items()
+
+
+@pytest.mark.parametrize("number", [0, 1, 3])
+def test_every_number_of_traces_is_one_object(number: int) -> None:
+    """The pieces of a run make one object, whether it has no trace, one or many."""
+    run = make_run(*(make_span("a", at=at, trace_id=f"{at:032x}") for at in range(number)))
+    traces = json.loads("".join(format_run(run, run.traces)))["traces"]
+    assert [f"{at:032x}" for at in range(number)] == [trace["trace_id"] for trace in traces]
