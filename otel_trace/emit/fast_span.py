@@ -169,7 +169,7 @@ class FastSpan(Span):
         if self._end_time is not None:
             return
         now = monotonic_ns() + _ANCHOR
-        if self._ot_is_touched:
+        if self._ot_is_touched or self._ot_runtime.others:
             self.set_attributes(expand_result(result))
             self.end(now)
             return
@@ -188,7 +188,7 @@ class FastSpan(Span):
             self._ot_runtime.context.reset(self._ot_token)
         if self._end_time is not None:
             return
-        if self._ot_is_touched:
+        if self._ot_is_touched or self._ot_runtime.others:
             self.add_event("exception", attributes, now)
             self.set_status(Status(StatusCode.ERROR, message))
             self.end(now)
@@ -206,6 +206,8 @@ class FastSpan(Span):
             if self._ot_last_event is not None:
                 self._write_event(self._ot_last_event)
             write_end(self._ot_runtime.writer, self._ot_span_id, self)
+            for processor in self._ot_runtime.others:
+                processor.on_end(self._readable_span())
 
 
 class _LazyContext:

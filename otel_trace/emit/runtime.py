@@ -12,7 +12,7 @@ from opentelemetry import context as context_api
 from opentelemetry import trace as trace_api
 from opentelemetry.context import Context
 from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
-from opentelemetry.sdk.trace import TracerProvider, sampling
+from opentelemetry.sdk.trace import SpanProcessor, TracerProvider, sampling
 from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, TraceFlags, TraceState
 
 from otel_trace._guard import report_failure
@@ -93,6 +93,7 @@ class JournalRuntime(PlainRuntime):
         self.is_fast = is_sound and _is_contextvar() and _is_plain(sampler)
         self._follows_parent = type(sampler) is sampling.ParentBased
         self._never_samples = getattr(sampler, "_root", sampler) is sampling.ALWAYS_OFF
+        self.others: tuple[SpanProcessor, ...] = ()  # processors beside the journal's
         self.describers = self.ladder.by_type
         self.learn = self.ladder.learn
         self.context: ContextVar[Context] = getattr(context_api._RUNTIME_CONTEXT, "_current_context", None)
@@ -115,6 +116,11 @@ class JournalRuntime(PlainRuntime):
             outer = SpanContext(ids.trace_id, ids.parent_id, is_remote=False, trace_flags=share.flags)
         opened: OpenCall | None = open_fast_span(self, site, (), (share, outer, ids.parent_id, ids.span_id, facts))
         return opened
+
+    def add_other(self, processor: SpanProcessor) -> None:
+        """Let another processor see all spans from here on: they are ordinary ones, and open ones end there too."""
+        self.is_fast = False
+        self.others += (processor,)
 
     def join_trace(self, context: Context, parent: Any, site: Site) -> Joined | OpenCall | None:
         """Say which trace a span joins that is below an ordinary span, a remote one or none.

@@ -53,7 +53,7 @@ class _Processors(SynchronousMultiSpanProcessor):
     def add_span_processor(self, span_processor: SpanProcessor) -> None:
         super().add_span_processor(span_processor)
         if self.runtime is not None:
-            self.runtime.is_fast = False
+            self.runtime.add_other(span_processor)
 
 
 class Started:
@@ -130,7 +130,7 @@ def _start_own(service_name: str) -> JournalRuntime:
     writer = _started.writer = _make_writer(run, resource.attributes)
     _started.processor = JournalProcessor(writer)
     provider.add_span_processor(_started.processor)
-    runtime = JournalRuntime(provider, None, writer, is_sound=is_fast_span_sound())
+    runtime = JournalRuntime(provider, None, writer, is_sound=is_fast_span_sound(_Ids()))
     processors.runtime = _started.own = runtime
     return runtime
 
