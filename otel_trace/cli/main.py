@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from otel_trace.errors import OtelTraceError
+from otel_trace.version import __version__
 
 COMMANDS = {
     "view": "Show a run: its steps, and one trace as a tree.",
@@ -48,7 +49,7 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="otel-trace")
+@click.version_option(__version__, prog_name="otel-trace")
 def main() -> None:
     """See inside training: what every rank did in every step."""
     for stream in (sys.stdout, sys.stderr):

@@ -3,19 +3,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from otel_trace.cli.main import COMMANDS, main
-
-
-def run(*args: str) -> Result:
-    """Run the command line in this process."""
-    return CliRunner().invoke(main, args)
+from otel_trace.cli.main import COMMANDS
+from otel_trace.version import __version__
+from tests.cli.running import run_command
 
 
 def test_help_lists_every_command() -> None:
     """The help names each command with what it does."""
-    result = run("--help")
+    result = run_command("--help")
     assert (0, "") == (result.exit_code, result.stderr)
     for name, text in COMMANDS.items():
         assert any(line.split(None, 1) == [name, text] for line in result.stdout.splitlines())
@@ -24,7 +20,7 @@ def test_help_lists_every_command() -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help(name: str) -> None:
     """Each command of the table loads, and says the same first sentence about itself."""
-    result = run(name, "--help")
+    result = run_command(name, "--help")
     assert 0 == result.exit_code
     assert name in result.stdout
 
@@ -45,7 +41,7 @@ def test_the_package_runs_as_a_module() -> None:
 
 def test_an_unknown_command_is_one_line() -> None:
     """A command that does not exist is named, without a traceback."""
-    result = run("nope")
+    result = run_command("nope")
     assert 2 == result.exit_code
     assert "Error: No such command 'nope'." in result.stderr
 
@@ -53,7 +49,7 @@ def test_an_unknown_command_is_one_line() -> None:
 def test_what_a_person_can_cause_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that is not there is one line on stderr and exit code 1."""
     monkeypatch.setenv("OTELTRACE_DIR", str(tmp_path))
-    result = run("view", "nope")
+    result = run_command("view", "nope")
     assert (1, "") == (result.exit_code, result.stdout)
     assert f"Error: no run 'nope': there are no runs in {tmp_path}\n" == result.stderr
 
@@ -61,3 +57,8 @@ def test_what_a_person_can_cause_is_one_line(tmp_path: Path, monkeypatch: pytest
 def run_python(*args: str) -> subprocess.CompletedProcess[str]:
     """Run Python in another process."""
     return subprocess.run([sys.executable, *args], capture_output=True, text=True, check=True)
+
+
+def test_the_version_is_told() -> None:
+    """The version is that of the package, installed or not."""
+    assert f"otel-trace, version {__version__}\n" == run_command("--version").stdout

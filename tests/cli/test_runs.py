@@ -3,11 +3,10 @@ import os
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from otel_trace.cli.main import main
 from otel_trace.cluster.process import host_name
 from otel_trace.journal.place import journal_root
+from tests.cli.running import Result, run_command
 from tests.view.journals import START_NS, write_run
 
 
@@ -19,7 +18,7 @@ def root() -> Path:
 
 def run(*args: str) -> Result:
     """Run `otel-trace runs` in this process."""
-    return CliRunner().invoke(main, ["runs", *args])
+    return run_command("runs", *args)
 
 
 def test_runs_are_listed_newest_first(root: Path) -> None:

@@ -5,10 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from otel_trace.cli.main import main
 from otel_trace.journal.place import journal_root
+from tests.cli.running import Result, run_command
 from tests.view.journals import write_run
 
 
@@ -20,7 +19,7 @@ def root() -> Path:
 
 def run(*args: str) -> Result:
     """Run `otel-trace view` in this process."""
-    return CliRunner().invoke(main, ["view", *args])
+    return run_command("view", *args)
 
 
 def test_the_newest_run_is_shown(root: Path) -> None:
