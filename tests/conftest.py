@@ -55,6 +55,8 @@ def is_kept_helper(process: psutil.Process) -> bool:
     """Whether this is a helper of multiprocessing, which outlives the test that needed it."""
     try:
         command = " ".join(process.cmdline())
+    except psutil.ZombieProcess:
+        return False
     except psutil.NoSuchProcess:
         return True
     return any(name in command for name in KEPT_HELPERS)
