@@ -1,10 +1,10 @@
 """All errors that `otel_trace` raises where raising is right: reading back, the command line, strict mode.
 
-    OtelTraceError
-    ├── JournalError          a journal cannot be used
-    │   ├── FolderRefused     the folder is not safely ours
-    │   └── FormatRefused     a segment of a version that this reader does not know
-    └── RunNotFound           no run answers to that name
+OtelTraceError
+├── JournalError          a journal cannot be used
+│   ├── FolderRefused     the folder is not safely ours
+│   └── FormatRefused     a segment of a version that this reader does not know
+└── RunNotFound           no run answers to that name
 """
 
 

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 
 from otel_trace import names
 from otel_trace._guard import report_failure
@@ -33,11 +33,13 @@ class span:  # noqa: N801 (used as a verb)
         self._attributes = attributes
         self._calls: list[Any] = []
 
-    def __enter__(self) -> "span":
+    def __enter__(self) -> Self:
         self._calls.append(self._open(sys._getframe(1)))
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         call = self._calls.pop() if self._calls else None
         if call is not None and error is not None:
             fail(call, error)

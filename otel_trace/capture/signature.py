@@ -40,7 +40,9 @@ class Binder:
         given = {name: known[name] for name in self.names if name in known}
         if self._var_positional:
             extra = args[self._skip + self._positional :]
-            given |= {f"{self._var_positional}.{index}": value for index, value in enumerate(extra[:_MAX_EXTRA])}
+            given |= {
+                f"{self._var_positional}.{index}": value for index, value in enumerate(extra[:_MAX_EXTRA])
+            }
         return given | {name: value for name, value in kwargs.items() if name not in given}
 
 

@@ -1,7 +1,7 @@
 """`step`: one optimizer update, the same trace on every rank, with no message between them."""
 
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from otel_trace import names
 from otel_trace._guard import report_failure
@@ -45,14 +45,16 @@ class step:  # noqa: N801 (used as a verb)
         self._loop = name
         self._calls: list[Any] = []
 
-    def __enter__(self) -> "step":
+    def __enter__(self) -> Self:
         try:
             self._open(current_run())
         except Exception as error:
             report_failure(f"the step {self._number!r}", error)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         while self._calls:
             call = self._calls.pop()
             if error is None:

@@ -48,7 +48,13 @@ class Caller:
         return site
 
     def _make_site(self, params: Sequence[str]) -> Site:
-        return Site(self._name, self._scope, attributes=self._code, params=[names.PARAM + name for name in params], stage=self._stage)
+        return Site(
+            self._name,
+            self._scope,
+            attributes=self._code,
+            params=[names.PARAM + name for name in params],
+            stage=self._stage,
+        )
 
 
 def finish(call: Any, result: Any) -> None:
@@ -72,10 +78,17 @@ def wrap(function: Callable[..., Any], name: str | None, stage: str | None = Non
     if is_disabled():
         return function
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        tell_once(f"wrap/{function!r}", f"{function.__qualname__} is a generator: it runs without a span")
+        tell_once(
+            f"wrap/{function.__qualname__}", f"{function.__qualname__} is a generator: it runs without a span"
+        )
         return function
-    caller = Caller(function, name or stage or getattr(function, "__qualname__", type(function).__name__), stage)
-    return _wrap_coroutine(function, caller) if inspect.iscoroutinefunction(function) else _wrap_plain(function, caller)
+    name = name or stage or str(getattr(function, "__qualname__", type(function).__name__))
+    caller = Caller(function, name, stage)
+    return (
+        _wrap_coroutine(function, caller)
+        if inspect.iscoroutinefunction(function)
+        else _wrap_plain(function, caller)
+    )
 
 
 def _wrap_plain(function: Callable[..., Any], caller: Caller) -> Callable[..., Any]:
@@ -118,7 +131,9 @@ def read_place(function: Callable[..., Any]) -> dict[str, Any]:
     """Give where a function stands in the code."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     module = getattr(function, "__module__", None) or "__main__"
-    place: dict[str, Any] = {names.FUNCTION: f"{module}.{getattr(function, '__qualname__', type(function).__name__)}"}
+    place: dict[str, Any] = {
+        names.FUNCTION: f"{module}.{getattr(function, '__qualname__', type(function).__name__)}"
+    }
     if code is not None:
         place |= {names.FILE: code.co_filename, names.LINE: code.co_firstlineno}
     return place

@@ -30,7 +30,9 @@ class PlainCall:
     def __init__(self, span: Span, facts: SharedFacts | None = None) -> None:
         self._span = span
         context = set_span_in_context(span)
-        self._token = context_api.attach(context if facts is None else context_api.set_value(FACTS_KEY, facts, context))
+        self._token = context_api.attach(
+            context if facts is None else context_api.set_value(FACTS_KEY, facts, context)
+        )
 
     def finish(self, result: Any) -> None:
         self._leave()

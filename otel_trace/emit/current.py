@@ -4,6 +4,7 @@ This module is light: the SDK is loaded when the first span is opened.
 """
 
 import importlib
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from otel_trace.emit.runtime import PlainRuntime
 
 _UNSET = object()
-_heavy = "otel_trace.emit.start"
+_HEAVY = "otel_trace.emit.start"
 
 
 class _Off:
@@ -47,7 +48,7 @@ def _find() -> Any:
         off = _Off()
         off.seen = trace_api._TRACER_PROVIDER
         return off
-    return importlib.import_module(_heavy).find_runtime()
+    return importlib.import_module(_HEAVY).find_runtime()
 
 
 def is_disabled() -> bool:
@@ -62,20 +63,17 @@ def configure(*, service_name: str = "") -> None:
     >>> ot.configure()
     """
     if not is_disabled():
-        _Current.runtime = importlib.import_module(_heavy).start(service_name=service_name)
+        _Current.runtime = importlib.import_module(_HEAVY).start(service_name=service_name)
 
 
 def flush() -> bool:
     """Wait until all spans so far are where they go; True when they are."""
-    return all([writer.flush() for writer in _writers()])
+    heavy = sys.modules.get(_HEAVY)
+    return heavy is None or bool(heavy.flush())
 
 
 def shutdown() -> None:
     """End recording: what is written is complete."""
-    for writer in _writers():
-        writer.close()
-
-
-def _writers() -> list[Any]:
-    writer = getattr(_Current.runtime, "writer", None)
-    return [] if writer is None else [writer]
+    heavy = sys.modules.get(_HEAVY)
+    if heavy is not None:
+        heavy.shutdown()

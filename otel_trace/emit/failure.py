@@ -10,6 +10,7 @@ from otel_trace.journal.clean import MAX_BYTES, clean_text
 _PLAIN = {str, int, float, bool, bytes, type(None)}
 _SLOT = type(BaseException.__str__)
 _MAX_FRAMES = 40
+_read_args: Any = vars(BaseException)["args"].__get__
 _MAX_CHAIN = 8
 
 
@@ -28,7 +29,7 @@ def describe_error(error: BaseException) -> tuple[str, dict[str, Any]]:
 
 def read_message(error: BaseException) -> str:
     """Give what `str(error)` would, unless that would run code of the user's."""
-    args = BaseException.args.__get__(error)
+    args = _read_args(error)
     is_plain = all(type(arg) in _PLAIN for arg in args)
     if is_plain and type(type(error).__str__) is _SLOT:
         return str(error)

@@ -86,13 +86,24 @@ class FastSpan(Span):
         "_ot_values",
         "_start_time",
     )
+    _end_time: int | None
+    _ot_error: tuple[str, dict[str, Any], int] | None
+    _ot_events: int
+    _ot_facts: SharedFacts | None
     _ot_is_touched: bool
     _ot_last_event: EventBase | None
     _ot_parent: "SpanContext | FastSpan | None"
+    _ot_result: Any
+    _ot_runtime: Any
+    _ot_site: Site
+    _ot_span_id: int
     _ot_token: Token[Context]
+    _ot_trace: TraceShare
+    _ot_values: Sequence[Any]
 
     def get_span_context(self) -> SpanContext:
-        return self._context
+        context: Any = self._context
+        return context  # type: ignore[no-any-return]
 
     def is_recording(self) -> bool:
         return self._end_time is None
@@ -102,7 +113,7 @@ class FastSpan(Span):
         with _touching.lock:
             if self._ot_is_touched:
                 return
-            start, end, context = self._start_time, self._end_time, self._context
+            start, end, context = self._start_time, self._end_time, self.get_span_context()
             tracer = self._ot_runtime.tracer(self._ot_site)
             parent = self._ot_parent
             attributes = self._ot_site.expand(self._ot_values, self._ot_facts)
@@ -127,7 +138,8 @@ class FastSpan(Span):
                 self._show_error(self._ot_error)
             if end is not None:
                 self._end_time = end
-                self._attributes._immutable = True
+                fields: Any = self._attributes
+                fields._immutable = True
             self._ot_is_touched = True
 
     def _show_error(self, error: tuple[str, dict[str, Any], int]) -> None:
@@ -162,7 +174,7 @@ class FastSpan(Span):
 
     def finish(self, result: Any) -> None:
         """End the span with a described return value."""
-        try:
+        try:  # noqa: SIM105 (`suppress` costs more than all the rest of this method)
             self._ot_runtime.context.reset(self._ot_token)
         except (ValueError, RuntimeError):
             pass  # opened in another context: that one is left alone
@@ -286,7 +298,8 @@ def open_fast_span(
     span._ot_parent = parent
     span._ot_values = described
     span._ot_facts = facts
-    span._ot_result = span._ot_error = span._end_time = None
+    span._ot_result = span._ot_error = None
+    span._end_time = None
     span._start_time = now = monotonic_ns() + _ANCHOR
     if not runtime.writer.start(site, share.data, span_id, parent_id, now, described, facts, share.more):
         return None

@@ -59,14 +59,20 @@ class JournalProcessor(SpanProcessor):
         parent = span.parent.span_id if span.parent is not None else None
         trace = context.trace_id.to_bytes(16, "big")
         self._open[context.span_id] = len(span.links)
-        self.writer.start(self._site(span), trace, context.span_id, parent, clean_time(span.start_time), [], None, more)
+        self.writer.start(
+            self._site(span), trace, context.span_id, parent, clean_time(span.start_time), [], None, more
+        )
         write_links(self.writer, context.span_id, span, 0)
 
     def _site(self, span: Span) -> Site:
         scope = span.instrumentation_scope
         site = self._sites.get(scope)
         if site is None:
-            site = Site("", scope.name, version=scope.version, schema_url=scope.schema_url) if scope else Site("", "")
+            site = (
+                Site("", scope.name, version=scope.version, schema_url=scope.schema_url)
+                if scope
+                else Site("", "")
+            )
             if len(self._sites) < _MAX_SCOPES:
                 self._sites[scope] = site
         return site
@@ -99,7 +105,9 @@ def write_links(writer: Writer, span_id: int, span: ReadableSpan, already: int) 
         write_link(writer, span_id, link.context, link.attributes)
 
 
-def write_link(writer: Writer, span_id: int, context: SpanContext, attributes: Mapping[str, Any] | None) -> None:
+def write_link(
+    writer: Writer, span_id: int, context: SpanContext, attributes: Mapping[str, Any] | None
+) -> None:
     """Write one link."""
     writer.link(span_id, context.trace_id.to_bytes(16, "big"), context.span_id, attributes)
 

@@ -3,6 +3,7 @@
 import os
 import sys
 import uuid
+from pathlib import Path
 from typing import Any
 
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
@@ -16,10 +17,19 @@ from otel_trace.cluster.run import Run
 def make_resource(run: Run, service_name: str = "") -> Resource:
     """Make the resource; what the user said (`OTEL_RESOURCE_ATTRIBUTES`) wins over what we found."""
     # `Resource.create` starts a thread pool; it is needed only for the detectors of other packages.
-    told = Resource.create() if os.environ.get("OTEL_EXPERIMENTAL_RESOURCE_DETECTORS") else OTELResourceDetector().detect()
+    told = (
+        Resource.create()
+        if os.environ.get("OTEL_EXPERIMENTAL_RESOURCE_DETECTORS")
+        else OTELResourceDetector().detect()
+    )
     found = Resource({**_describe_sdk(), **describe_process(run)})
     resource = found.merge(told)
-    name = service_name or config.read("OTEL_SERVICE_NAME") or resource.attributes.get("service.name") or _script_name()
+    name = (
+        service_name
+        or config.read("OTEL_SERVICE_NAME")
+        or resource.attributes.get("service.name")
+        or _script_name()
+    )
     return resource.merge(Resource({"service.name": str(name)}))
 
 
@@ -56,5 +66,5 @@ def _script_name() -> str:
     spec = getattr(main, "__spec__", None)
     if spec is not None and spec.name:
         return str(spec.name).removesuffix(".__main__")
-    stem = os.path.splitext(os.path.basename(sys.argv[0] if sys.argv else ""))[0]
+    stem = Path(sys.argv[0] if sys.argv else "").stem
     return stem if stem and not stem.startswith("-") else "python"

@@ -5,11 +5,9 @@ listens there. A `PlainRuntime` belongs to anybody's provider and makes that pro
 """
 
 from collections.abc import Sequence
-from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from opentelemetry import context as context_api
-from opentelemetry import trace as trace_api
+from opentelemetry import context as context_api, trace as trace_api
 from opentelemetry.context import Context
 from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider, sampling
@@ -24,6 +22,9 @@ from otel_trace.emit.ids import new_span_id, new_trace_id, plan_ids
 from otel_trace.emit.shared import FACTS_KEY, NO_FACTS, SharedFacts, SpanPlan
 from otel_trace.emit.site import Site
 from otel_trace.journal.writer import Writer
+
+if TYPE_CHECKING:
+    from contextvars import ContextVar
 
 Joined = tuple[TraceShare, SpanContext | None, int | None]
 
@@ -49,12 +50,16 @@ class PlainRuntime:
         """Open a span of a step, with the ids planned for it where the provider takes them."""
         context = trace_api.set_span_in_context(trace_api.INVALID_SPAN)
         if ids.parent_id is not None:
-            outer = SpanContext(ids.trace_id, ids.parent_id, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
+            outer = SpanContext(
+                ids.trace_id, ids.parent_id, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED)
+            )
             context = trace_api.set_span_in_context(NonRecordingSpan(outer))
         with plan_ids(ids.trace_id, ids.span_id):
             return self._open_plain(site, [], context, facts)
 
-    def _open_plain(self, site: Site, described: list[Any], context: Context, facts: SharedFacts | None) -> OpenCall:
+    def _open_plain(
+        self, site: Site, described: list[Any], context: Context, facts: SharedFacts | None
+    ) -> OpenCall:
         span = self.tracer(site).start_span(site.name, context, attributes=site.expand(described, facts))
         return PlainCall(span, facts)
 
@@ -96,11 +101,14 @@ class JournalRuntime(PlainRuntime):
         self.others: tuple[SpanProcessor, ...] = ()  # processors beside the journal's
         self.describers = self.ladder.by_type
         self.learn = self.ladder.learn
-        self.context: ContextVar[Context] = getattr(context_api._RUNTIME_CONTEXT, "_current_context", None)
+        self.context: ContextVar[Context] | None = getattr(
+            context_api._RUNTIME_CONTEXT, "_current_context", None
+        )
 
     def open(self, site: Site, values: Sequence[Any]) -> OpenCall | None:
         if self.is_fast:
-            return open_fast_span(self, site, values)
+            opened: OpenCall | None = open_fast_span(self, site, values)
+            return opened
         return super().open(site, values)
 
     def open_planned(self, site: Site, ids: SpanPlan, facts: SharedFacts) -> OpenCall | None:
@@ -110,11 +118,15 @@ class JournalRuntime(PlainRuntime):
         result = sampler.should_sample(Context(), ids.trace_id, site.name, SpanKind.INTERNAL, None, ())
         if not result.decision.is_sampled():
             return PlainCall(NonRecordingSpan(SpanContext(ids.trace_id, ids.span_id, is_remote=False)), facts)
-        share = TraceShare(ids.trace_id, TraceFlags(TraceFlags.SAMPLED | _RANDOM), result.trace_state or TraceState())
+        share = TraceShare(
+            ids.trace_id, TraceFlags(TraceFlags.SAMPLED | _RANDOM), result.trace_state or TraceState()
+        )
         outer = None
         if ids.parent_id is not None:
             outer = SpanContext(ids.trace_id, ids.parent_id, is_remote=False, trace_flags=share.flags)
-        opened: OpenCall | None = open_fast_span(self, site, (), (share, outer, ids.parent_id, ids.span_id, facts))
+        opened: OpenCall | None = open_fast_span(
+            self, site, (), (share, outer, ids.parent_id, ids.span_id, facts)
+        )
         return opened
 
     def add_other(self, processor: SpanProcessor) -> None:
@@ -136,11 +148,15 @@ class JournalRuntime(PlainRuntime):
         elif self._follows_parent and not outer.trace_flags.sampled and not outer.is_remote:
             return None
         trace_id = outer.trace_id if outer else new_trace_id()
-        result = self.provider.sampler.should_sample(context, trace_id, site.name, SpanKind.INTERNAL, None, ())
+        result = self.provider.sampler.should_sample(
+            context, trace_id, site.name, SpanKind.INTERNAL, None, ()
+        )
         if not result.decision.is_sampled():
             return PlainCall(NonRecordingSpan(SpanContext(trace_id, new_span_id(), is_remote=False)))
         is_random = outer.trace_flags & _RANDOM if outer else _RANDOM
-        share = TraceShare(trace_id, TraceFlags(TraceFlags.SAMPLED | is_random), result.trace_state or TraceState())
+        share = TraceShare(
+            trace_id, TraceFlags(TraceFlags.SAMPLED | is_random), result.trace_state or TraceState()
+        )
         return share, outer, outer.span_id if outer else None
 
 

@@ -21,7 +21,7 @@ class _Recorder:
         self.writer = self
         self.calls: list[str] = []
         self.others = ()
-        self.tracer = lambda site: tracer
+        self.tracer = lambda _site: tracer
 
     def event(self, *record: Any) -> None:
         self.calls.append("event")
@@ -92,4 +92,14 @@ def _picture(span: Any) -> tuple[Any, ...]:
     links = [(link.context, dict(link.attributes)) for link in span.links]
     status = (span.status.status_code, span.status.description)
     times = (span.start_time, span.end_time)
-    return span.name, span.context, dict(span.attributes), events, links, status, times, span.kind, span.parent
+    return (
+        span.name,
+        span.context,
+        dict(span.attributes),
+        events,
+        links,
+        status,
+        times,
+        span.kind,
+        span.parent,
+    )

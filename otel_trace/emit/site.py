@@ -29,7 +29,7 @@ class Site:
         self.attributes = dict(attributes or {})
         self.params = tuple(params)
         self.stage = stage
-        self.data = {
+        self.data: Mapping[str, Any] = {
             "name": name,
             "scope": [scope, version or "", schema_url or ""],
             "attributes": self.attributes,

@@ -11,7 +11,13 @@ import uuid
 from typing import Any
 
 from opentelemetry import trace as trace_api
-from opentelemetry.sdk.trace import SpanLimits, SpanProcessor, SynchronousMultiSpanProcessor, TracerProvider, sampling
+from opentelemetry.sdk.trace import (
+    SpanLimits,
+    SpanProcessor,
+    SynchronousMultiSpanProcessor,
+    TracerProvider,
+    sampling,
+)
 from opentelemetry.sdk.trace.id_generator import IdGenerator
 
 from otel_trace import config
@@ -48,7 +54,9 @@ class _Ids(IdGenerator):
 class _Processors(SynchronousMultiSpanProcessor):
     """The processors of our provider: once another one listens, all spans are ordinary."""
 
-    runtime: JournalRuntime | None = None
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.runtime: JournalRuntime | None = None
 
     def add_span_processor(self, span_processor: SpanProcessor) -> None:
         super().add_span_processor(span_processor)
@@ -105,11 +113,15 @@ def _join_foreign(provider: Any) -> None:
     """Add our journal to a provider that the program has made."""
     add = getattr(provider, "add_span_processor", None)
     if add is None:
-        tell_once("configure", f"{type(provider).__name__} takes no span processor: its spans are not journalled")
+        tell_once(
+            "configure", f"{type(provider).__name__} takes no span processor: its spans are not journalled"
+        )
     elif _started.joined is not provider:
         resource = getattr(provider, "resource", None)
         run = current_run()
-        writer = _started.writer = _make_writer(run, {**describe_process(run), **getattr(resource, "attributes", {})})
+        writer = _started.writer = _make_writer(
+            run, {**describe_process(run), **getattr(resource, "attributes", {})}
+        )
         processor = _started.processor = JournalProcessor(writer)
         add(processor)
         _started.joined = provider
@@ -180,13 +192,20 @@ def _make_writer(run: Run, resource: Any) -> Writer:
     return writer
 
 
-def multiprocessing_parent() -> Any:
-    process: Any = sys.modules.get("multiprocessing.process")
-    return process.parent_process() if process else None
-
-
 def _close_at_end_of_worker(writer: Writer) -> None:
     """Close the journal when a forked worker of multiprocessing ends: `atexit` does not run there."""
+    process: Any = sys.modules.get("multiprocessing.process")
     util: Any = sys.modules.get("multiprocessing.util")
-    if util is not None and multiprocessing_parent() is not None:
+    if util is not None and process.parent_process() is not None:
         util.Finalize(None, writer.close, exitpriority=-1000)
+
+
+def flush() -> bool:
+    """Wait until the journal is on disk; True when it is."""
+    return _started.writer is None or _started.writer.flush()
+
+
+def shutdown() -> None:
+    """Close the journal; a later span would open another segment."""
+    if _started.writer is not None:
+        _started.writer.close()

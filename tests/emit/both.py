@@ -46,7 +46,7 @@ class Journalled:
 
     def __post_init__(self) -> None:
         self.folder.mkdir()
-        self.writer = Writer(lambda: measure_place(self.folder), lambda key, number: {"format": 1})
+        self.writer = Writer(lambda: measure_place(self.folder), lambda _key, _number: {"format": 1})
         self.provider = TracerProvider(
             sampler=self.sampler,
             resource=Resource({"a": 1}),
@@ -91,7 +91,9 @@ def show_span(span: Any) -> dict[str, Any]:
         "kind": span.kind,
         "attributes": dict(span.attributes),
         "events": [(event.name, dict(event.attributes or {})) for event in span.events],
-        "links": [(link.context.trace_id, link.context.span_id, dict(link.attributes)) for link in span.links],
+        "links": [
+            (link.context.trace_id, link.context.span_id, dict(link.attributes)) for link in span.links
+        ],
         "status": (span.status.status_code.name, span.status.description),
         "dropped": (span.dropped_attributes, span.dropped_events, span.dropped_links),
         "resource": dict(span.resource.attributes),

@@ -43,7 +43,8 @@ def test_span_is_current_until_it_ends(journal: Journalled) -> None:
     """The span is current in the call, and what was current before is so after it."""
     before = find_current()
     call: Any = journal.runtime.open(SITE, ())
-    assert call is find_current()
+    current: Any = find_current()
+    assert call is current
     call.finish(None)
     assert before is find_current()
 
@@ -152,5 +153,10 @@ def test_ordinary_spans_and_fast_ones_nest(journal: Journalled) -> None:
 def test_finishing_elsewhere_leaves_that_context_alone(journal: Journalled) -> None:
     """A span that is finished in another context does not change what is current there."""
     call: Any = contextvars.copy_context().run(lambda: journal.runtime.open(SITE, ()))
-    assert trace_api.INVALID_SPAN is run_in_thread(lambda: (call.finish(None), find_current())[1])
+
+    def finish_there() -> trace_api.Span:
+        call.finish(None)
+        return find_current()
+
+    assert trace_api.INVALID_SPAN is run_in_thread(finish_there)
     assert 1 == len(journal.read())

@@ -55,10 +55,14 @@ TRACE_IDS = (0x10 << 120 | 1, 0x10 << 120 | (2**64 - 1))
 def fixed_ids(monkeypatch: pytest.MonkeyPatch, trace_id: int) -> None:
     """Let every new trace have the id of the case, whoever makes it."""
     monkeypatch.setattr("otel_trace.emit.runtime.new_trace_id", lambda: trace_id)
-    monkeypatch.setattr("opentelemetry.sdk.trace.id_generator.RandomIdGenerator.generate_trace_id", lambda self: trace_id)
+    monkeypatch.setattr(
+        "opentelemetry.sdk.trace.id_generator.RandomIdGenerator.generate_trace_id", lambda _self: trace_id
+    )
 
 
-def nest(journal: Journalled, parent: tuple[bool, int] | None, trace_id: int, *, is_ours: bool) -> tuple[list[bool], list[Any]]:
+def nest(
+    journal: Journalled, parent: tuple[bool, int] | None, trace_id: int, *, is_ours: bool
+) -> tuple[list[bool], list[Any]]:
     """Open a span and one within it; say which are sampled, and what the journal has."""
     token = None
     if parent is not None:
@@ -86,7 +90,9 @@ def nest(journal: Journalled, parent: tuple[bool, int] | None, trace_id: int, *,
                 look()
     if token is not None:
         context_api.detach(token)
-    return flags, [(span.name, span.trace_id, span.attributes, span.parent_id is None) for span in journal.read()]
+    return flags, [
+        (span.name, span.trace_id, span.attributes, span.parent_id is None) for span in journal.read()
+    ]
 
 
 @pytest.mark.parametrize("trace_id", TRACE_IDS, ids=["low", "high"])

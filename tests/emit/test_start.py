@@ -51,14 +51,18 @@ with trace.get_tracer("library").start_as_current_span("outer"):
 
 def test_without_configure_decorators_have_a_provider_of_their_own() -> None:
     """Without `configure()` our spans are journalled, and the global provider is left unset."""
-    outcome = run_program(PRELUDE + "kind = work(1)\nprint(json.dumps([kind, trace._TRACER_PROVIDER is None]))")
+    outcome = run_program(
+        PRELUDE + "kind = work(1)\nprint(json.dumps([kind, trace._TRACER_PROVIDER is None]))"
+    )
     assert ["FastSpan", True] == outcome.printed
     assert ["work"] == outcome.names
 
 
 def test_configure_after_the_first_span_keeps_the_journal() -> None:
     """A late `configure()` makes the private provider the global one: one run, one journal."""
-    outcome = run_program(PRELUDE + "work(1)\not.configure()\nwork(2)\ntrace.get_tracer('l').start_span('s').end()")
+    outcome = run_program(
+        PRELUDE + "work(1)\not.configure()\nwork(2)\ntrace.get_tracer('l').start_span('s').end()"
+    )
     assert 1 == len(outcome.runs)
     assert ["work", "work", "s"] == outcome.names
 
@@ -267,6 +271,8 @@ print(json.dumps(random.getstate() == before))
 
 def test_span_after_shutdown_is_kept() -> None:
     """A span after `shutdown()` opens another segment: nothing is lost, nothing raised."""
-    outcome = run_program(PRELUDE + "ot.configure()\nwork(1)\not.shutdown()\nwork(2)\nprint(json.dumps(ot.flush()))")
+    outcome = run_program(
+        PRELUDE + "ot.configure()\nwork(1)\not.shutdown()\nwork(2)\nprint(json.dumps(ot.flush()))"
+    )
     assert outcome.printed is True
     assert ["work", "work"] == outcome.names
