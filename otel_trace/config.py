@@ -75,6 +75,7 @@ TABLE = (
     Variable("OTELTRACE_GROUP", parse_text, "", "a group that may read the journals (a node service)"),
     Variable("OTELTRACE_KEEP", parse_keep, Keep(), "how long and how much of past runs is kept, as in 7d,5GB"),
     Variable("OTELTRACE_RUN_ID", parse_text, "", "the id of this run, the same for all its processes"),
+    Variable("OTELTRACE_SPILL_DIR", parse_text, "", "where journals go from a job's scratch folder when the job ends"),
     Variable("OTELTRACE_STRICT", parse_flag, False, "raise our own failures instead of going on"),
     Variable("OTELTRACE_VALUES", parse_values, "all", "which values are captured: all, numbers or none"),
     Variable("OTEL_SDK_DISABLED", parse_flag, False, "nothing is recorded"),

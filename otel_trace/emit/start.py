@@ -5,6 +5,7 @@ set one, else a private one of ours. A provider of somebody else's keeps its exp
 journal to it.
 """
 
+import atexit
 import os
 import sys
 import uuid
@@ -34,6 +35,7 @@ from otel_trace.journal.clean import clean_attributes
 from otel_trace.journal.format import FORMAT
 from otel_trace.journal.place import Place, journal_root, open_place
 from otel_trace.journal.runs import remove_old_runs
+from otel_trace.journal.spill import save_from_scratch
 from otel_trace.journal.writer import Writer
 from otel_trace.version import __version__
 
@@ -131,6 +133,7 @@ def _start_own(service_name: str) -> JournalRuntime:
     """Make our provider with its journal."""
     run = current_run()
     resource = make_resource(run, service_name)
+    writer = _started.writer = _make_writer(run, resource.attributes)
     processors = _Processors()
     provider = TracerProvider(
         sampler=_read_sampler(),
@@ -139,7 +142,6 @@ def _start_own(service_name: str) -> JournalRuntime:
         id_generator=_Ids(),
         span_limits=_read_limits(),
     )
-    writer = _started.writer = _make_writer(run, resource.attributes)
     _started.processor = JournalProcessor(writer)
     provider.add_span_processor(_started.processor)
     runtime = JournalRuntime(provider, None, writer, is_sound=is_fast_span_sound(_Ids()))
@@ -189,7 +191,17 @@ def _make_writer(run: Run, resource: Any) -> Writer:
         }
 
     writer = Writer(open_run_place, describe)
+    atexit.register(_save_journal, run, os.getpid())  # runs after the provider's own handler, made later
     return writer
+
+
+def _save_journal(run: Run, pid: int) -> None:
+    """Save the journal from a folder that goes away with the job."""
+    try:
+        if os.getpid() == pid:
+            save_from_scratch(run.run_id, host_name())
+    except Exception as error:
+        report_failure("saving the journal from the job's scratch folder", error)
 
 
 def _close_at_end_of_worker(writer: Writer) -> None:

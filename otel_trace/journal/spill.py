@@ -1,0 +1,52 @@
+"""What becomes of a journal in a folder that goes away with its job: it is moved where the user says, or told."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from otel_trace import config
+from otel_trace._guard import tell_once
+from otel_trace.cluster.process import is_alive, this_process
+from otel_trace.journal.bound import parse_name
+from otel_trace.journal.place import journal_root, open_place
+
+
+def is_job_scoped(environ: Mapping[str, str] = os.environ) -> bool:
+    """Say whether the journals stand in a scratch folder that the scheduler deletes at the end of the job."""
+    return not config.read("OTELTRACE_DIR", environ) and bool(environ.get("SLURM_TMPDIR"))
+
+
+def save_from_scratch(run_id: str, host: str) -> int:
+    """Move this process's segments, and those of processes that have died, out of a job's scratch.
+
+    Gives the number of segments moved. Without `OTELTRACE_SPILL_DIR` nothing is moved and one line says so.
+    """
+    source = journal_root() / run_id / host
+    if not is_job_scoped() or not source.is_dir():
+        return 0
+    segments = [path for path in sorted(source.iterdir()) if _is_ended(path)]
+    told = config.read("OTELTRACE_SPILL_DIR")
+    if segments and not told:
+        num_bytes = sum(path.stat().st_size for path in segments)
+        tell_once("spill", f"{num_bytes} bytes of spans in {source} go with the job; set OTELTRACE_SPILL_DIR to keep them")
+    if not segments or not told:
+        return 0
+    target = open_place(Path(told).expanduser().absolute(), run_id, host).folder
+    for path in segments:
+        _move(path, target / path.name)
+    return len(segments)
+
+
+def _is_ended(path: Path) -> bool:
+    parsed = parse_name(path.name)
+    return parsed is not None and (parsed[0] == this_process() or not is_alive(parsed[0]))
+
+
+def _move(source: Path, target: Path) -> None:
+    """Move a file to another file system so that it is never there by half."""
+    partial = target.with_suffix(".part")
+    shutil.copyfile(source, partial)
+    partial.chmod(0o600)
+    partial.replace(target)
+    source.unlink(missing_ok=True)
