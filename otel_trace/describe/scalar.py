@@ -1,5 +1,6 @@
 """Numbers and strings as themselves, where every backend can hold them."""
 
+import math
 from typing import Any
 
 from otel_trace import names
@@ -18,7 +19,8 @@ def describe_int(value: int) -> int | dict[str, Any]:
     number = int.__index__(value)
     if -_INT64 <= number < _INT64:
         return number
-    return {names.IN_WORDS: str(number) if abs(number) < 10**40 else f"an integer of {number.bit_length()} bits"}
+    words = str(number) if abs(number) < 10**40 else f"an integer of {number.bit_length()} bits"
+    return {names.IN_WORDS: words}
 
 
 def describe_float(value: float) -> float | dict[str, Any]:
@@ -26,7 +28,7 @@ def describe_float(value: float) -> float | dict[str, Any]:
     number = float.__float__(value)
     if number - number == 0.0:
         return number
-    return {names.IN_WORDS: "NaN" if number != number else "Infinity" if number > 0 else "-Infinity"}
+    return {names.IN_WORDS: "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"}
 
 
 def describe_complex(value: complex) -> str:

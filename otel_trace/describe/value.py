@@ -32,23 +32,40 @@ class Ladder:
         }
         if values == "none":
             scalars = dict.fromkeys(scalars, describe_kind)
-        self._rungs = {**scalars, **dict.fromkeys((list, tuple, dict), self._container)}
+        containers: tuple[type, ...] = (list, tuple, dict)
+        self._rungs: dict[type, Describer] = {**scalars, **dict.fromkeys(containers, self._container)}
         self._keeps_scalars = values != "none"
         self.by_type: dict[type, Describer] = {**self._rungs, type(None): describe_kind}
 
     def describe(self, value: Any) -> Any:
         """Describe any value."""
         kind = type(value)
-        return (self.by_type.get(kind) or self.learn(kind))(value)
+        try:
+            found = self.by_type.get(kind)
+        except Exception:  # noqa: BLE001 (a metaclass of the user's may refuse to be hashed)
+            found = None
+        return (found or self.learn(kind))(value)
 
     def learn(self, kind: type) -> Describer:
         """Find who describes a type, and remember it where that keeps nothing alive."""
-        found = tensor.find_describer(kind) or (self._keeps_scalars and array.find_describer(kind)) or None
-        if found is None:
-            found = next((self._rungs[base] for base in _mro(kind) if base in self._rungs), describe_kind)
+        found = self._find(kind)
         if is_lasting(kind) and len(self.by_type) < _MAX_TYPES:
             self.by_type[kind] = found
         return found
+
+    def _find(self, kind: type) -> Describer:
+        found = tensor.find_describer(kind) or array.find_array_describer(kind)
+        if found is None and self._keeps_scalars:
+            found = array.find_scalar_describer(kind)
+        return found or self._find_base(kind)
+
+    def _find_base(self, kind: type) -> Describer:
+        """Find the describer of the first base that has one; types are told apart by identity alone."""
+        for base in _mro(kind):
+            for known, describer in self._rungs.items():
+                if base is known:
+                    return describer
+        return describe_kind
 
     def _container(self, value: Any) -> Any:
         return describe_container(value, self.describe)
