@@ -87,5 +87,5 @@ def _shorten_type(name: str) -> str:
 def _list_unrepresentable(attributes: Mapping[str, Any]) -> Iterator[str]:
     """Yield the numbers that could not be kept as numbers: `watch.loss=NaN` is shown as `loss=NaN`."""
     entries = attributes.get(names.UNREPRESENTABLE, ())
-    for entry in [entries] if isinstance(entries, str) else entries:
+    for entry in entries if isinstance(entries, list | tuple) else [entries]:
         yield clean_text(str(entry).removeprefix(names.PARAM).removeprefix(_WATCH))

@@ -4,7 +4,7 @@ A piece is never torn while it fits on a line of its own; the lines that follow 
 readable at 80 columns. Below a depth that the width allows, guides stop growing and a number says the depth.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rich.cells import cell_len, chop_cells
@@ -40,7 +40,7 @@ def lay_out_row(row: Row, *, width: int, guides: Guides) -> Iterator[Text]:
     room = max(width - TIME_WIDTH - len(_GAP) - cell_len(first), 4 * _INDENT)
     time = Text(f"{row.time:>{TIME_WIDTH}}{_GAP}")
     blank = Text(" " * time.cell_len)
-    for number, line in enumerate(_fill_lines(row.pieces, room)):
+    for number, line in enumerate(fill_lines(row.pieces, room)):
         yield _join(blank, rest, line) if number else _join(time, first, line)
 
 
@@ -61,23 +61,23 @@ def _draw_guides(row: Row, guides: Guides) -> tuple[str, str]:
     return first, above + (guides.line if more else guides.none) + below
 
 
-def _fill_lines(pieces: Sequence[Text], first_room: int) -> Iterator[Text]:
+def fill_lines(pieces: Iterable[Text], first_room: int, gap: str = _GAP) -> Iterator[Text]:
+    """Yield lines with as many pieces as fit; those after the first are indented by whoever draws them."""
     line, room = Text(), first_room
     rest_room = first_room - _INDENT
-    for gap, part in (token for piece in pieces for token in _split_piece(piece, rest_room)):
-        if line.plain and line.cell_len + len(gap) + part.cell_len > room:
+    for before, part in (token for piece in pieces for token in _split_piece(piece, rest_room, gap)):
+        if line.plain and line.cell_len + len(before) + part.cell_len > room:
             yield line
             line, room = Text(), rest_room
-        line.append(gap if line.plain else "").append_text(part)
+        line.append(before if line.plain else "").append_text(part)
     yield line
 
 
-def _split_piece(piece: Text, room: int) -> Iterator[tuple[str, Text]]:
+def _split_piece(piece: Text, room: int, gap: str) -> Iterator[tuple[str, Text]]:
     """Yield a piece whole, or its words where it is wider than a line, each with the gap before it."""
     if piece.cell_len <= room:
-        yield _GAP, piece
+        yield gap, piece
         return
-    gap = _GAP
     for word in piece.plain.split(" "):
         for part in chop_cells(word, room):
             yield gap, Text(part, style=piece.style)

@@ -15,6 +15,7 @@ from otel_trace.view.look import Look
 from otel_trace.view.model import Run, Trace
 from otel_trace.view.overview import Series, group_series, is_trace_notable, list_overview, say_series
 from otel_trace.view.plain import clean_text
+from otel_trace.view.rows import fill_lines
 from otel_trace.view.table import lay_out_table
 from otel_trace.view.tree import draw_trace
 from otel_trace.view.units import format_count, format_duration, format_moment, format_size
@@ -42,8 +43,8 @@ def draw_run(run: Run, traces: Sequence[Trace], look: Look) -> Iterator[Text]:
 
 def _draw_head(run: Run, look: Look) -> Iterator[Text]:
     services = sorted({str(process.resource.get("service.name", "")) for process in run.processes} - {""})
-    name = f" of {clean_text(', '.join(services))}" if services else ""
-    yield Text.assemble(("Run ", ""), (clean_text(run.run_id, 200), "bold"), name)
+    name = [Text(f"of {clean_text(', '.join(services))}")] if services else []
+    yield from fill_lines([Text("Run"), Text(clean_text(run.run_id, 200), "bold"), *name], look.width, " ")
     counts = [
         _say_processes(run),
         format_count(len(run.traces), "trace"),
@@ -94,7 +95,9 @@ def _say_troubles(run: Run) -> Iterator[str]:
 def _draw_series(series: Series, look: Look) -> Iterator[Text]:
     yield Text()
     hint = "--step N shows one" if series.is_steps else "--trace ID shows one"
-    yield Text.assemble((say_series(series, look.now_ns), "bold"), (f"  ({hint})", "dim"))
+    yield from fill_lines(
+        [Text(say_series(series, look.now_ns), "bold"), Text(f"({hint})", "dim")], look.width
+    )
     rows = list_overview(series, look.now_ns, is_full=look.limit is None)
     for number, line in enumerate(lay_out_table(rows, width=look.width, num_left=2)):
         yield Text(line, style="" if number else "dim")
@@ -110,11 +113,16 @@ def _draw_tree(trace: Trace, look: Look) -> Iterator[Text]:
         else f"{clean_text(trace.loop)} step {trace.step:,}".strip()
     )
     when = format_moment(trace.start_ns, zone=look.zone).partition(" ")[2]
-    yield Text.assemble((name, "bold underline"), (f"  {when}  trace {trace.trace_id}", "dim"))
+    pieces = [
+        Text(name, "bold underline"),
+        Text(when, "dim"),
+        Text(f"trace {clean_text(trace.trace_id)}", "dim"),
+    ]
+    yield from fill_lines(pieces, look.width)
     yield from draw_trace(trace, look)
     if look.limit is not None and len(trace.spans) > look.limit:
         hint = f"{look.limit:,} of {len(trace.spans):,} spans shown; --limit 0 shows all"
-        yield Text(f"{'':11}({hint})", style="dim")
+        yield from _wrap(f"({hint})", look, style="dim")
 
 
 def _draw_missing(run: Run, look: Look) -> Iterator[Text]:

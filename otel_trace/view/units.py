@@ -8,6 +8,7 @@ _SECOND = 1_000_000_000
 _MINUTE = 60
 _HOUR = 3_600
 _DAY = 86_400
+_MANY_DAYS = 1_000
 
 
 def format_duration(ns: int) -> str:
@@ -33,7 +34,8 @@ def _format_long(seconds: int) -> str:
         return f"{seconds // _MINUTE}m {seconds % _MINUTE:02d}s"
     if seconds < _DAY:
         return f"{seconds // _HOUR}h {seconds % _HOUR // _MINUTE:02d}m"
-    return f"{seconds // _DAY}d {seconds % _DAY // _HOUR:02d}h"
+    days = seconds // _DAY
+    return f"{days}d {seconds % _DAY // _HOUR:02d}h" if days < _MANY_DAYS else f"{days}d"
 
 
 def format_size(num_bytes: int) -> str:

@@ -118,7 +118,7 @@ def test_hostile_text_stays_text() -> None:
 def test_a_cut_tree_says_how_to_see_all() -> None:
     """Below a tree that does not show all stands what does."""
     run = make_run(make_span("a"), *(make_span(f"b{number}", "a") for number in range(2_000)))
-    assert "           (5 of 2,001 spans shown; --limit 0 shows all)" == draw(run, make_look(limit=5))[-1]
+    assert "(5 of 2,001 spans shown; --limit 0 shows all)" == draw(run, make_look(limit=5))[-1]
 
 
 def test_many_loops_are_cut() -> None:

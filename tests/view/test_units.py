@@ -22,6 +22,7 @@ from otel_trace.view.units import format_count, format_duration, format_moment, 
         ("4m 12s", 252_000_000_000),
         ("2h 05m", 7_500_000_000_000),
         ("3d 04h", 273_600_000_000_000),
+        ("20833d", 1_800_000_000 * 10**9),
         ("-1.00 ms", -1_000_000),
     ],
 )
