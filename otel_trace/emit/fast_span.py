@@ -21,7 +21,7 @@ from opentelemetry import trace as trace_api
 from opentelemetry.context import Context
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import EventBase, Span, SpanProcessor
-from opentelemetry.trace import SpanContext, SpanKind, TraceFlags, TraceState
+from opentelemetry.trace import SpanContext, SpanKind
 from opentelemetry.trace.propagation import _SPAN_KEY
 from opentelemetry.trace.status import Status, StatusCode
 
@@ -29,7 +29,7 @@ from otel_trace.emit.clock import read_anchor
 from otel_trace.emit.failure import describe_error
 from otel_trace.emit.ids import draw_bits
 from otel_trace.emit.processor import write_end, write_link
-from otel_trace.emit.shared import FACTS_KEY, NO_FACTS, SharedFacts
+from otel_trace.emit.shared import FACTS_KEY, NO_FACTS, SharedFacts, TraceShare
 from otel_trace.emit.site import Site, expand_result
 
 _ANCHOR = read_anchor()
@@ -37,19 +37,6 @@ _MAX_EVENTS = 127
 _NO_PROCESSOR = SpanProcessor()
 _set_item = dict.__setitem__
 _new = object.__new__
-
-
-class TraceShare:
-    """What all spans of one trace have in common."""
-
-    __slots__ = ("data", "flags", "more", "number", "state")
-
-    def __init__(self, number: int, flags: TraceFlags, state: TraceState) -> None:
-        self.number = number
-        self.data = number.to_bytes(16, "big")
-        self.flags = flags
-        self.state = state
-        self.more = {"t": state.to_header()} if state else None
 
 
 class _TouchLock:

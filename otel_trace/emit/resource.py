@@ -37,9 +37,8 @@ def describe_process(run: Run) -> dict[str, Any]:
     """Give the attributes that tell this process from the others of its run."""
     place = run.place
     return {
-        "service.instance.id": str(uuid.uuid4()),
+        **describe_child(),
         "host.name": host_name(),
-        "process.pid": os.getpid(),
         names.RUN_ID: run.run_id,
         names.ATTEMPT: place.attempt,
         names.RANK: place.rank,
@@ -49,6 +48,11 @@ def describe_process(run: Run) -> dict[str, Any]:
         names.LOCAL_WORLD_SIZE: place.local_world_size,
         names.LAUNCHER: place.launcher,
     }
+
+
+def describe_child() -> dict[str, Any]:
+    """Give the attributes in which a forked child differs from its parent."""
+    return {"service.instance.id": str(uuid.uuid4()), "process.pid": os.getpid()}
 
 
 def _describe_sdk() -> dict[str, Any]:

@@ -17,9 +17,9 @@ from otel_trace._guard import report_failure
 from otel_trace.describe.kind import describe_kind
 from otel_trace.describe.value import Ladder, make_ladder
 from otel_trace.emit.call import OpenCall, PlainCall
-from otel_trace.emit.fast_span import TraceShare, open_fast_span
+from otel_trace.emit.fast_span import open_fast_span
 from otel_trace.emit.ids import new_span_id, new_trace_id, plan_ids
-from otel_trace.emit.shared import FACTS_KEY, NO_FACTS, SharedFacts, SpanPlan
+from otel_trace.emit.shared import FACTS_KEY, NO_FACTS, SharedFacts, SpanPlan, TraceShare
 from otel_trace.emit.site import Site
 from otel_trace.journal.writer import Writer
 

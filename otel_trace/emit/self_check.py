@@ -3,12 +3,14 @@
 from typing import Any
 
 from opentelemetry import trace as trace_api
+from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import SpanProcessor, Tracer, TracerProvider, sampling
 from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.trace import TraceFlags, TraceState
 from opentelemetry.trace.status import Status, StatusCode
 
-from otel_trace.emit.fast_span import FastSpan, TraceShare
+from otel_trace.emit.fast_span import FastSpan
+from otel_trace.emit.shared import TraceShare
 from otel_trace.emit.site import Site
 
 _SITE = Site("otel_trace.self_check", "otel_trace", params=("param.x",))
@@ -44,7 +46,12 @@ def is_fast_span_sound(ids: IdGenerator) -> bool:
     """Do the same to a fast span and to one of the SDK's, and compare what they show."""
     try:
         keeper = _Keeper()
-        provider = TracerProvider(sampler=sampling.ALWAYS_ON, id_generator=ids, shutdown_on_exit=False)
+        provider = TracerProvider(
+            sampler=sampling.ALWAYS_ON,
+            id_generator=ids,
+            resource=Resource.get_empty(),
+            shutdown_on_exit=False,
+        )
         provider.add_span_processor(keeper)
         tracer: Any = provider.get_tracer("otel_trace")
         plain = tracer.start_span(_SITE.name, attributes={"param.x": 1}, start_time=1)

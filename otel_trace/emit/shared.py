@@ -1,10 +1,11 @@
-"""What all spans of a step share: step, loop and stage, carried along by the context."""
+"""What many spans share: the facts of a step and its stages, the ids of a trace."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from opentelemetry import context as context_api
+from opentelemetry.trace import TraceFlags, TraceState
 
 from otel_trace import names
 from otel_trace.describe.facts import Facts
@@ -42,3 +43,16 @@ class SpanPlan:
     trace_id: int
     span_id: int
     parent_id: int | None
+
+
+class TraceShare:
+    """What all spans of one trace have in common."""
+
+    __slots__ = ("data", "flags", "more", "number", "state")
+
+    def __init__(self, number: int, flags: TraceFlags, state: TraceState) -> None:
+        self.number = number
+        self.data = number.to_bytes(16, "big")
+        self.flags = flags
+        self.state = state
+        self.more = {"t": state.to_header()} if state else None

@@ -8,10 +8,11 @@ journal to it.
 import atexit
 import os
 import sys
-import uuid
+import threading
 from typing import Any
 
 from opentelemetry import trace as trace_api
+from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import (
     SpanLimits,
     SpanProcessor,
@@ -28,7 +29,7 @@ from otel_trace.cluster.run import Run, current_run
 from otel_trace.emit.clock import read_anchor
 from otel_trace.emit.ids import new_span_id, new_trace_id
 from otel_trace.emit.processor import JournalProcessor
-from otel_trace.emit.resource import describe_process, make_resource
+from otel_trace.emit.resource import describe_child, describe_process, make_resource
 from otel_trace.emit.runtime import JournalRuntime, PlainRuntime
 from otel_trace.emit.self_check import is_fast_span_sound
 from otel_trace.journal.clean import clean_attributes
@@ -64,6 +65,20 @@ class _Processors(SynchronousMultiSpanProcessor):
         super().add_span_processor(span_processor)
         if self.runtime is not None:
             self.runtime.add_other(span_processor)
+
+
+class _Provider(TracerProvider):
+    """The SDK's provider, with a fork that is safe.
+
+    The SDK detects resources anew in the child, on a thread pool whose lock the fork holds when the pool's
+    module was imported after the provider was made: the child would hang.
+    """
+
+    def _handle_fork(self) -> None:
+        self._tracers_lock = threading.Lock()
+        update = getattr(self, "_update_resource", None)  # older ones keep the parent's
+        if update is not None:
+            update(Resource(describe_child()))
 
 
 class Started:
@@ -135,7 +150,7 @@ def _start_own(service_name: str) -> JournalRuntime:
     resource = make_resource(run, service_name)
     writer = _started.writer = _make_writer(run, resource.attributes)
     processors = _Processors()
-    provider = TracerProvider(
+    provider = _Provider(
         sampler=_read_sampler(),
         resource=resource,
         active_span_processor=processors,
@@ -160,8 +175,14 @@ def _read_sampler() -> sampling.Sampler:
 def _read_limits() -> SpanLimits:
     try:
         return SpanLimits()
-    except ValueError as error:
-        tell_once("limits", f"{error}; using the default limits")
+    except ValueError:
+        limits = {
+            name: text for name, text in os.environ.items() if name.startswith("OTEL_") and "_LIMIT" in name
+        }
+        bad = ", ".join(
+            f"{name}={text[:100]!r}" for name, text in limits.items() if not text.strip().isdecimal()
+        )
+        tell_once("limits", f"{bad}: expected a whole number; using the SDK's default limits")
         return SpanLimits(128, 128, 128, 128, 128, 128, SpanLimits.UNSET, SpanLimits.UNSET)
 
 
@@ -178,7 +199,7 @@ def _make_writer(run: Run, resource: Any) -> Writer:
     def describe(key: ProcessKey, number: int) -> dict[str, Any]:
         own = attributes
         if key.pid != attributes.get("process.pid"):  # a forked child
-            own = {**attributes, "process.pid": key.pid, "service.instance.id": str(uuid.uuid4())}
+            own = {**attributes, **describe_child()}
         return {
             "format": FORMAT,
             "version": __version__,
