@@ -1,57 +1,109 @@
-"""The journal of a node stays within its bound: the oldest closed segments make room for new ones."""
+"""The journal of a node stays within its bound: the oldest closed segments make room for new ones.
 
+Segments of processes that died without closing them are cut to their length first. What a live process
+writes is never touched, so the bound is exceeded while live processes alone need more, and by a segment
+each when several open one at the same moment. A segment is evicted with the starts in it, also of spans that
+are still open: such a span is counted, and its end is an orphan.
+"""
+
+import contextlib
 import os
-from collections.abc import Mapping
+import stat
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from otel_trace.cluster.process import ProcessKey, is_alive
 from otel_trace.journal.format import SUFFIX
 from otel_trace.journal.place import Place
-from otel_trace.journal.reader import count_starts
+from otel_trace.journal.trim import cut_to_length, read_contents
 
 
 def parse_name(name: str) -> tuple[ProcessKey, int] | None:
     """Give whose segment a file is and its number, None if it is no segment."""
     parts = name.removesuffix(SUFFIX).split("-")
-    if not name.endswith(SUFFIX) or len(parts) != 3 or not all(part.isdecimal() for part in parts):
+    if (
+        not name.endswith(SUFFIX)
+        or len(parts) != 3
+        or not all(part.isascii() and part.isdecimal() for part in parts)
+    ):
         return None
     return ProcessKey(int(parts[0]), int(parts[1])), int(parts[2])
 
 
-def make_room(place: Place, current: str, own: Mapping[str, int]) -> int:
-    """Delete the oldest closed segments until one more fits; give the number of spans that went with them."""
+@dataclass(frozen=True, slots=True, order=True)
+class _Entry:
+    """One segment in the folder."""
+
+    time_ns: int
+    path: Path
+    num_bytes: int
+    key: ProcessKey
+    number: int
+
+
+def make_room(place: Place, current: str, own: Mapping[str, int]) -> Counter[str]:
+    """Cut and delete old segments until one more fits; give what was lost with them, by reason."""
     entries = _list_segments(place.folder)
-    total = sum(num_bytes for _, _, num_bytes in entries)
-    if total + place.segment_bytes <= place.max_bytes:
-        return 0
-    evicted = 0
-    for path in _closed_oldest_first(entries, current):
-        evicted += own[path.name] if path.name in own else count_starts(path)
-        total -= _size(path)
-        path.unlink(missing_ok=True)
-        if total + place.segment_bytes <= place.max_bytes:
+    excess = sum(entry.num_bytes for entry in entries) + place.segment_bytes - place.max_bytes
+    lost: Counter[str] = Counter()
+    if excess <= 0:
+        return lost
+    alive = {key for key in {entry.key for entry in entries} if is_alive(key)}
+    for entry in entries:
+        if excess > 0 and entry.key not in alive:
+            with contextlib.suppress(OSError):
+                excess -= cut_to_length(entry.path)
+    for entry in _find_closed(entries, alive, current):
+        if excess <= 0:
             break
-    return evicted
+        is_last = entry.key not in alive and entry.number == _newest(entries)[entry.key]
+        excess -= _size(entry.path)
+        lost += _evict(entry.path, own.get(entry.path.name), is_last=is_last)
+    return lost
 
 
-def _list_segments(folder: Path) -> list[tuple[int, Path, int]]:
+def _list_segments(folder: Path) -> list[_Entry]:
+    """Give the segments, oldest first."""
     found = []
     with os.scandir(folder) as entries:
         for entry in entries:
-            if parse_name(entry.name):
+            parsed = parse_name(entry.name)
+            with contextlib.suppress(FileNotFoundError):  # another process has just evicted it
                 state = entry.stat(follow_symlinks=False)
-                found.append((state.st_mtime_ns, Path(entry.path), state.st_blocks * 512))
-    return sorted(found)
+                if parsed and stat.S_ISREG(state.st_mode):
+                    found.append(_Entry(state.st_mtime_ns, Path(entry.path), state.st_blocks * 512, *parsed))
+    return sorted(found, key=lambda entry: (entry.time_ns, entry.path))
 
 
-def _closed_oldest_first(entries: list[tuple[int, Path, int]], current: str) -> list[Path]:
-    """Give the segments that nobody writes: not the newest of a process that lives."""
-    newest: dict[ProcessKey, int] = {}
-    for _, path, _ in entries:
-        key, number = parse_name(path.name) or (ProcessKey(0, 0), 0)
-        newest[key] = max(newest.get(key, 0), number)
-    busy = {f"{key}-{number:06d}{SUFFIX}" for key, number in newest.items() if is_alive(key)}
-    return [path for _, path, _ in entries if path.name not in busy and path.name != current]
+def _find_closed(entries: list[_Entry], alive: set[ProcessKey], current: str) -> Iterator[_Entry]:
+    """Yield the segments that nobody writes: not the newest of a process that lives."""
+    newest = _newest(entries)
+    for entry in entries:
+        is_busy = entry.key in alive and entry.number == newest[entry.key]
+        if not is_busy and entry.path.name != current:
+            yield entry
+
+
+def _newest(entries: list[_Entry]) -> dict[ProcessKey, int]:
+    """Give the number of each process's newest segment."""
+    return {entry.key: entry.number for entry in sorted(entries, key=lambda entry: entry.number)}
+
+
+def _evict(path: Path, starts: int | None, *, is_last: bool) -> Counter[str]:
+    """Delete a segment and give the losses to count; none when another process was faster.
+
+    With the last segment of a dead process goes the tally of what that one had lost: it is taken over.
+    """
+    lost: Counter[str] = Counter()
+    try:
+        contents = read_contents(path) if starts is None or is_last else None
+        path.unlink()
+    except FileNotFoundError:
+        return lost
+    lost["evicted"] = starts if starts is not None else contents.starts if contents else 0
+    return lost + contents.lost if contents and is_last else lost
 
 
 def _size(path: Path) -> int:

@@ -12,6 +12,7 @@ from zlib import crc32
 import msgspec
 
 FORMAT = 1
+FORMATS = (1,)  # what a reader takes: this one and, once there is one, the one before
 MAGIC = b"OT"
 FRAME = Struct("<2sII")
 MAX_PAYLOAD = 512 * 1024
@@ -19,6 +20,9 @@ SUFFIX = ".seg"
 
 encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
+_unpack = FRAME.unpack_from
+_HEAD = FRAME.size
+_ARRAY_HEADS = frozenset(range(0x91, 0xA0))
 
 
 class Kind(IntEnum):
@@ -38,22 +42,29 @@ def pack_frame(payload: bytes) -> bytes:
     return FRAME.pack(MAGIC, len(payload), crc32(payload)) + payload
 
 
+def is_record(data: bytes, offset: int) -> bool:
+    """Say whether a payload may begin there: a short array whose first element is a kind."""
+    return offset + 1 < len(data) and data[offset] in _ARRAY_HEADS and data[offset + 1] < 0x80
+
+
 def unpack_payload(data: bytes, offset: int) -> bytes | None:
     """Give the payload of the frame at `offset`, None if there is no intact one."""
-    if offset + FRAME.size > len(data):
+    begin = offset + _HEAD
+    if begin > len(data):
         return None
-    magic, length, checksum = FRAME.unpack_from(data, offset)
-    if magic != MAGIC or not 0 < length <= MAX_PAYLOAD:
+    magic, length, checksum = _unpack(data, offset)
+    if magic != MAGIC or not 1 < length <= MAX_PAYLOAD:
         return None
-    begin = offset + FRAME.size
     payload = data[begin : begin + length]
-    return payload if len(payload) == length and crc32(payload) == checksum else None
+    if len(payload) != length or crc32(payload) != checksum or not is_record(payload, 0):
+        return None
+    return payload
 
 
 def decode_payload(payload: bytes) -> list[Any] | None:
     """Give the record in a payload, None if it is no record."""
     try:
         record = _decode(payload)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+    except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError, MemoryError):
         return None
-    return record if isinstance(record, list) and record and type(record[0]) is int else None
+    return record if type(record) is list and record and type(record[0]) is int else None

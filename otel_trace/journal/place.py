@@ -10,14 +10,14 @@ import grp
 import os
 import stat
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from otel_trace import config
 from otel_trace.errors import FolderRefused
+from otel_trace.journal.file_system import NETWORK, find_file_system, may_map
 
-_NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "lustre", "gpfs", "beegfs", "ceph", "9p", "afs", "glusterfs", "wekafs"}
 _MiB = 2**20
 _MAX_BOUND = 1024 * _MiB
 _MAX_MEMORY_BOUND = 64 * _MiB
@@ -37,7 +37,9 @@ class Place:
     file_mode: int = 0o600
 
 
-def journal_root(environ: Mapping[str, str] = os.environ) -> Path:
+def journal_root(
+    environ: Mapping[str, str] = os.environ, find_kind: Callable[[Path], str] = find_file_system
+) -> Path:
     """Give the folder that holds the journals of all runs; it need not exist yet."""
     told = config.read("OTELTRACE_DIR", environ)
     if told:
@@ -45,64 +47,51 @@ def journal_root(environ: Mapping[str, str] = os.environ) -> Path:
     if environ.get("SLURM_TMPDIR"):
         return Path(environ["SLURM_TMPDIR"]) / "otel_trace"
     state = _state_folder(environ)
-    if state is not None and find_file_system(state) not in _NETWORK:
+    if state is not None and find_kind(state) not in NETWORK:
         return state / "otel_trace"
     return Path(tempfile.gettempdir()) / f"otel_trace-{os.getuid()}"
 
 
 def _state_folder(environ: Mapping[str, str]) -> Path | None:
     told = environ.get("XDG_STATE_HOME", "")
-    if os.path.isabs(told):
+    if Path(told).is_absolute():
         return Path(told)
-    home = environ.get("HOME", "")
-    return Path(home) / ".local" / "state" if os.path.isabs(home) and os.access(home, os.W_OK) else None
-
-
-def find_file_system(path: Path) -> str:
-    """Give the kind of file system that holds a path ("ext4", "tmpfs", "fuse"), "" where that is not told."""
-    try:
-        lines = Path("/proc/self/mountinfo").read_text("utf-8", "surrogateescape").splitlines()
-    except OSError:
-        return ""
-    best, found = -1, ""
-    target = os.path.realpath(path)
-    for line in lines:
-        left, _, right = line.partition(" - ")
-        mount = left.split()[4].encode().decode("unicode_escape")
-        if len(mount) >= best and os.path.commonpath([mount, target]) == mount:
-            best, found = len(mount), right.split()[0]
-    return "fuse" if found.startswith("fuse") else found
+    home = Path(environ.get("HOME", ""))
+    return home / ".local" / "state" if home.is_absolute() and os.access(home, os.W_OK) else None
 
 
 def open_place(root: Path, run_id: str, host: str) -> Place:
     """Make the folder of a run on this host and say how segments are written there; raises OSError or FolderRefused."""
     group = config.read("OTELTRACE_GROUP")
     gid = _find_group(group) if group else None
-    root.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _refuse_if_foreign(root, {os.geteuid(), 0})
+    root.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(root, gid, {os.geteuid(), 0})
     folder = root
     for name in (run_id, host):
         folder = folder / name
-        _make_own_folder(folder, gid)
+        _make_folder(folder, gid, {os.geteuid()})
     return measure_place(folder, 0o600 if gid is None else 0o640)
 
 
-def measure_place(folder: Path, file_mode: int = 0o600) -> Place:
+def measure_place(
+    folder: Path, file_mode: int = 0o600, find_kind: Callable[[Path], str] = find_file_system
+) -> Place:
     """Say how segments are written in a folder: mapped or not, how large, how many."""
-    kind = find_file_system(folder)
+    kind = find_kind(folder)
     state = os.statvfs(folder)
     free = state.f_bavail * state.f_frsize
     bound = min(free // 10, _MAX_MEMORY_BOUND if kind == "tmpfs" else _MAX_BOUND)
     bound = max(bound, _MIN_BOUND)
     segment = max(_MIN_SEGMENT, min(_MAX_SEGMENT, bound // 8 // _MiB * _MiB))
-    return Place(folder, kind not in _NETWORK and kind != "fuse", bound, segment, file_mode)
+    return Place(folder, may_map(kind), bound, segment, file_mode)
 
 
-def _make_own_folder(folder: Path, gid: int | None) -> None:
+def _make_folder(folder: Path, gid: int | None, owners: set[int]) -> None:
+    """Make a folder that only its owner and the group may enter; one that is there must belong to an owner."""
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:
-        _refuse_if_foreign(folder, {os.geteuid()})
+        _refuse_if_foreign(folder, owners)
         return
     if gid is not None:
         os.chown(folder, -1, gid)
@@ -112,9 +101,13 @@ def _make_own_folder(folder: Path, gid: int | None) -> None:
 def _refuse_if_foreign(folder: Path, owners: set[int]) -> None:
     state = folder.lstat()
     if stat.S_ISLNK(state.st_mode):
-        raise FolderRefused(f"the journal's folder {folder} is a symbolic link; set OTELTRACE_DIR to the folder itself")
+        raise FolderRefused(
+            f"the journal's folder {folder} is a symbolic link; set OTELTRACE_DIR to the folder itself"
+        )
     if not stat.S_ISDIR(state.st_mode):
-        raise FolderRefused(f"the journal's folder {folder} is not a folder; set OTELTRACE_DIR to another one")
+        raise FolderRefused(
+            f"the journal's folder {folder} is not a folder; set OTELTRACE_DIR to another one"
+        )
     if state.st_uid not in owners:
         raise FolderRefused(
             f"the journal's folder {folder} belongs to user {state.st_uid}, not to you; set OTELTRACE_DIR to one of yours"

@@ -1,7 +1,6 @@
 """The runs whose journals stand on this machine, and for how long they are kept."""
 
 import contextlib
-import fcntl
 import os
 import shutil
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 from otel_trace.cluster.process import ProcessKey, host_name, is_alive
 from otel_trace.config import Keep
 from otel_trace.journal.bound import parse_name
+from otel_trace.journal.hold import take
 
 _DAY = 86_400 * 10**9
 
@@ -37,7 +37,12 @@ def find_runs(root: Path) -> list[RunFolder]:
     """Give the runs below a root, newest first; what is no journal is passed over."""
     if not root.is_dir():
         return []
-    runs = [run for path in root.iterdir() if path.is_dir() and not path.is_symlink() if (run := _read_folder(path))]
+    runs = [
+        run
+        for path in root.iterdir()
+        if path.is_dir() and not path.is_symlink()
+        if (run := _read_folder(path))
+    ]
     return sorted(runs, key=lambda run: run.newest_ns, reverse=True)
 
 
@@ -45,11 +50,11 @@ def _read_folder(path: Path) -> RunFolder | None:
     newest, total = 0, 0
     hosts: set[str] = set()
     processes: set[ProcessKey] = set()
-    for file in path.glob("*/*.seg"):
-        parsed = parse_name(file.name)
-        with contextlib.suppress(OSError):
-            state = file.lstat()
+    with contextlib.suppress(OSError):  # another process removes it
+        for file in path.glob("*/*.seg"):
+            parsed = parse_name(file.name)
             if parsed:
+                state = file.lstat()
                 newest = max(newest, state.st_mtime_ns)
                 total += state.st_blocks * 512
                 hosts.add(file.parent.name)
@@ -60,13 +65,14 @@ def _read_folder(path: Path) -> RunFolder | None:
 
 
 def remove_old_runs(root: Path, keep: Keep, current: str) -> list[str]:
-    """Delete runs that are over and too old or too much, oldest first; give their ids."""
+    """Delete runs that are over and too old or too much, oldest first; give their ids.
+
+    Whether a run of another host still goes on cannot be seen from here: it goes by age alone.
+    """
     removed = []
     with _only_one(root) as is_mine:
-        if not is_mine:
-            return []
         total, oldest_ns = 0, time.time_ns() - int(keep.days * _DAY)
-        for run in find_runs(root):
+        for run in find_runs(root) if is_mine else ():
             total += run.num_bytes
             is_ours_alone = run.hosts == [host_name()]
             is_past = run.newest_ns < oldest_ns or (total > keep.num_bytes and is_ours_alone)
@@ -79,12 +85,9 @@ def remove_old_runs(root: Path, keep: Keep, current: str) -> list[str]:
 
 @contextlib.contextmanager
 def _only_one(root: Path) -> Iterator[bool]:
-    """Hold the root's lock, or say that another process has it."""
+    """Hold the root's lock, or say that another process has it or that there are no locks."""
     fd = os.open(root, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield True
-    except BlockingIOError:
-        yield False
+        yield take(fd)
     finally:
         os.close(fd)

@@ -29,7 +29,10 @@ def save_from_scratch(run_id: str, host: str) -> int:
     told = config.read("OTELTRACE_SPILL_DIR")
     if segments and not told:
         num_bytes = sum(path.stat().st_size for path in segments)
-        tell_once("spill", f"{num_bytes} bytes of spans in {source} go with the job; set OTELTRACE_SPILL_DIR to keep them")
+        tell_once(
+            "spill",
+            f"{num_bytes} bytes of spans in {source} go with the job; set OTELTRACE_SPILL_DIR to keep them",
+        )
     if not segments or not told:
         return 0
     target = open_place(Path(told).expanduser().absolute(), run_id, host).folder

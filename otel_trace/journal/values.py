@@ -5,10 +5,12 @@ from typing import Any
 
 from otel_trace import names
 
+_SCALARS = frozenset({int, float, str, bool})
+
 
 def add_value(attributes: dict[str, Any], name: str, value: Any) -> None:
     """Add the attributes of a described value."""
-    if isinstance(value, Mapping):
+    if value.__class__ not in _SCALARS and isinstance(value, Mapping):
         for suffix, fact in value.items():
             add_fact(attributes, name + suffix, fact)
     elif value is not None:
