@@ -9,6 +9,7 @@ from typing import Any
 
 from otel_trace import names
 from otel_trace.view.plain import clean_text, format_value
+from otel_trace.view.values import format_fact, read_values, say_name
 
 MAX_PIECES = 12
 _WATCH = "watch."
@@ -39,9 +40,8 @@ def _is_shown(key: str, attributes: Mapping[str, Any]) -> bool:
 
 
 def _list_values(shown: Mapping[str, Any], prefix: str) -> Iterator[str]:
-    for key, value in shown.items():
-        if key.startswith(prefix):
-            yield f"{_name_value(key.removeprefix(prefix))}={_format_fact(key, value)}"
+    for path, text in read_values(shown, prefix).items():
+        yield f"{say_name(path)}={text}"
 
 
 def _list_others(shown: Mapping[str, Any], attributes: Mapping[str, Any]) -> Iterator[str]:
@@ -50,38 +50,19 @@ def _list_others(shown: Mapping[str, Any], attributes: Mapping[str, Any]) -> Ite
             continue
         owner = key.removesuffix(names.SUMMARY)
         if owner + names.SHAPE in attributes:
-            yield f"{clean_text(owner)}={_format_fact(key, value)}"
+            yield f"{clean_text(owner)}={format_fact(key, value)}"
         else:
             yield f"{clean_text(key)}={format_value(value)}"
 
 
 def _list_return(shown: Mapping[str, Any]) -> Iterator[str]:
+    returned = {key: value for key, value in shown.items() if key.startswith(names.RETURN + ".")}
     arrow = "-> "
-    for key, value in shown.items():
-        path = key.removeprefix(names.RETURN)
-        if path.startswith(".") and (text := _format_fact(key, value)) != "None":
-            name = _name_value(path.removesuffix(".value")).removeprefix(".")
+    for path, text in read_values(returned, names.RETURN).items():
+        if text != "None":
+            name = say_name(path.removesuffix(".value")).removeprefix(".")
             yield f"{arrow}{name}={text}" if name else f"{arrow}{text}"
             arrow = ""
-
-
-def _name_value(path: str) -> str:
-    if path.endswith(names.LENGTH):
-        owner = path.removesuffix(names.LENGTH).removeprefix(".")
-        return f"len({clean_text(owner)})" if owner else "len"
-    return clean_text(path.removesuffix(names.SUMMARY).removesuffix(names.TYPE))
-
-
-def _format_fact(key: str, value: Any) -> str:
-    if isinstance(value, str) and key.endswith(names.TYPE):
-        return clean_text(_shorten_type(value))
-    return (
-        clean_text(value) if isinstance(value, str) and key.endswith(names.SUMMARY) else format_value(value)
-    )
-
-
-def _shorten_type(name: str) -> str:
-    return "None" if name == "builtins.NoneType" else f"<{name.rpartition('.')[2]}>"
 
 
 def _list_unrepresentable(attributes: Mapping[str, Any]) -> Iterator[str]:

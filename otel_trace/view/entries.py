@@ -6,7 +6,7 @@ The exception with which a span failed is told on the span's own line, so it is 
 from dataclasses import dataclass
 
 from otel_trace.journal.spans import EventData
-from otel_trace.view.facts import find_error_event, get_last_ns
+from otel_trace.view.facts import find_error_event, get_last_ns, get_rank
 from otel_trace.view.model import Span, Trace
 from otel_trace.view.shortlist import Hidden, Shortlist
 
@@ -31,16 +31,21 @@ class Entry:
 
 
 def list_entries(span: Span | None, trace: Trace, shortlist: Shortlist) -> list[Entry]:
-    """Return what hangs below `span`, or the roots for None, in the order of time."""
+    """Return what hangs below `span`, or the roots for None, in the order of time; ranks one after the other."""
     children = trace.roots if span is None else trace.children(span)
     entries = [Entry(child.start_ns, child) for child in children if child.span_id in shortlist.shown]
     if span is not None:
         entries.extend(_list_events(span, has_all=shortlist.has_all))
-        entries.sort(key=lambda entry: entry.time_ns)
+    entries.sort(key=_get_order)
     hidden = shortlist.hidden.get(span.span_id if span else None)
     if hidden is not None:
         entries.append(Entry(get_last_ns(span) if span else 0, span, hidden=hidden))
     return entries
+
+
+def _get_order(entry: Entry) -> tuple[int, int]:
+    """Ranks run side by side, and their clocks differ: which was first by a hair says nothing."""
+    return (get_rank(entry.span.process) or 0 if entry.span else 0, entry.time_ns)
 
 
 def _list_events(span: Span, *, has_all: bool) -> list[Entry]:

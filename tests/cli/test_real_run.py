@@ -40,7 +40,7 @@ for number in range(4):
 STEP_3 = """
 >T  step  (interrupted)
  T  ├─ data
- T  │  └─ load  path='3.csv'  size=2  -> len=2  0=1  1=1
+ T  │  └─ load  path='3.csv'  size=2  -> [1, 1]
  T  ├─ forward  x=2  lr=0.4  ! ValueError: lr \\x1b[31mtoo large\\nfor this
     │     (train.py:12 in forward)
 >T  └─ checkpoint  (interrupted)  path='out\\x00.pt'  (train.py:25)

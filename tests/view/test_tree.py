@@ -135,6 +135,16 @@ def test_the_rank_is_said_where_it_changes() -> None:
     )
 
 
+def test_ranks_stand_in_their_order() -> None:
+    """Ranks run side by side; the one that was a hair earlier does not come first."""
+    spans = [
+        make_span(f"rank {rank}", "a", at=9 - rank, process=make_process(rank)) for rank in (2, 1, 0, 11)
+    ]
+    assert ["rank 0", "rank 1", "rank 2", "rank 11"] == [
+        line[14:] for line in draw(make_span("a", process=make_process(0)), *spans)[1:]
+    ]
+
+
 def test_a_tree_without_its_root_stands() -> None:
     """When rank 0 died, the other ranks' spans are drawn on their own."""
     rank1, rank2 = make_process(1), make_process(2)
