@@ -41,4 +41,13 @@ def theirs() -> Block:
     return run
 
 
-BENCHMARKS = (Calls("captured-call", __name__, Bar("theirs / ours", 15), is_exported=True),)
+BENCHMARKS = (
+    Calls("captured-call", __name__, Bar("theirs / ours", 15), is_exported=True),
+    Calls(
+        "captured-call-ratio",
+        __name__,
+        Bar("theirs / ours", 15),
+        environment={"OTEL_TRACES_SAMPLER": "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG": "1"},
+        is_exported=True,
+    ),
+)

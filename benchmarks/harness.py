@@ -21,7 +21,7 @@ from otel_trace.view import open_run
 
 Block = Callable[[int], None]
 CHECKOUT = Path(__file__).parent.parent
-FOREIGN_SETTINGS = ("OTEL_", "OTELTRACE_", "LOGFIRE_")
+FOREIGN_SETTINGS = ("OTEL_", "OTELTRACE_", "LOGFIRE_", "PYTHON")
 
 
 @dataclass(frozen=True)

@@ -42,12 +42,13 @@ def theirs() -> Block:
     return run
 
 
-BENCHMARKS = (
+BENCHMARKS = tuple(
     Calls(
-        "unsampled-call",
+        f"unsampled-call-{name}",
         __name__,
         Bar("theirs / ours", 8),
-        environment={"OTEL_TRACES_SAMPLER": "always_off"},
+        environment={"OTEL_TRACES_SAMPLER": sampler, "OTEL_TRACES_SAMPLER_ARG": "0"},
         times=10,
-    ),
+    )
+    for name, sampler in (("off", "always_off"), ("ratio", "parentbased_traceidratio"))
 )
