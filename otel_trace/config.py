@@ -3,6 +3,7 @@
 A bad value never raises: one line names the variable, the value and what is used instead.
 """
 
+import contextlib
 import logging
 import os
 import re
@@ -13,6 +14,7 @@ from typing import Any
 _logger = logging.getLogger("otel_trace")
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"", "0", "false", "no", "off"}
+_MAX_KEEP = 1e15  # days, or bytes of any unit
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
@@ -22,6 +24,12 @@ class Keep:
 
     days: float = 7.0
     num_bytes: int = 5 * 2**30
+
+    def __str__(self) -> str:
+        factor, unit = next(
+            (factor, unit) for unit, factor in reversed(_UNITS.items()) if self.num_bytes % factor == 0
+        )
+        return f"{self.days:.15g}d,{self.num_bytes // factor}{unit.upper()}B"
 
 
 @dataclass(frozen=True)
@@ -50,6 +58,8 @@ def parse_keep(text: str) -> Keep:
         if not found:
             raise ValueError("expected days and bytes as in 7d,5GB")
         number, unit = float(found[1]), found[2]
+        if number > _MAX_KEEP:
+            raise ValueError("expected less than that")
         if unit == "d":
             days = number
         else:
@@ -73,9 +83,16 @@ def parse_text(text: str) -> str:
 TABLE = (
     Variable("OTELTRACE_DIR", parse_text, "", "the folder of all journals"),
     Variable("OTELTRACE_GROUP", parse_text, "", "a group that may read the journals (a node service)"),
-    Variable("OTELTRACE_KEEP", parse_keep, Keep(), "how long and how much of past runs is kept, as in 7d,5GB"),
+    Variable(
+        "OTELTRACE_KEEP", parse_keep, Keep(), "how long and how much of past runs is kept, as in 7d,5GB"
+    ),
     Variable("OTELTRACE_RUN_ID", parse_text, "", "the id of this run, the same for all its processes"),
-    Variable("OTELTRACE_SPILL_DIR", parse_text, "", "where journals go from a job's scratch folder when the job ends"),
+    Variable(
+        "OTELTRACE_SPILL_DIR",
+        parse_text,
+        "",
+        "where journals go from a job's scratch folder when the job ends",
+    ),
     Variable("OTELTRACE_STRICT", parse_flag, False, "raise our own failures instead of going on"),
     Variable("OTELTRACE_VALUES", parse_values, "all", "which values are captured: all, numbers or none"),
     Variable("OTEL_SDK_DISABLED", parse_flag, False, "nothing is recorded"),
@@ -93,12 +110,14 @@ def read(name: str, environ: Mapping[str, str] = os.environ) -> Any:
         return variable.default
     try:
         return variable.parse(text)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         _tell_bad_value(variable, text, error)
         return variable.default
 
 
-def _tell_bad_value(variable: Variable, text: str, error: ValueError) -> None:
-    if (variable.name, text) not in _told:
-        _told.add((variable.name, text))
-        _logger.warning("otel_trace: %s=%r: %s; using %r", variable.name, text[:100], error, variable.default)
+def _tell_bad_value(variable: Variable, text: str, error: Exception) -> None:
+    if (variable.name, text) in _told:
+        return
+    _told.add((variable.name, text))
+    with contextlib.suppress(Exception):  # a handler of the user's
+        _logger.warning("otel_trace: %s=%r: %s; using %s", variable.name, text[:100], error, variable.default)

@@ -4,6 +4,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+_MAX_DIGITS = 9
+
 
 @dataclass(frozen=True)
 class Launcher:
@@ -66,10 +68,11 @@ def find_place(environ: Mapping[str, str] = os.environ) -> Place:
 
 
 def _read_place(launcher: Launcher, environ: Mapping[str, str]) -> Place:
+    rank = _read(environ, launcher.rank, 0)
     return Place(
         launcher=launcher.name,
-        rank=_read(environ, launcher.rank, 0),
-        world_size=max(1, _read(environ, launcher.world_size, 1)),
+        rank=rank,
+        world_size=max(rank + 1, _read(environ, launcher.world_size, 1)),
         local_rank=_read(environ, launcher.local_rank, 0),
         local_world_size=max(1, _read(environ, launcher.local_world_size, 1)),
         node_rank=_read(environ, launcher.node_rank, 0),
@@ -80,4 +83,4 @@ def _read_place(launcher: Launcher, environ: Mapping[str, str]) -> Place:
 
 def _read(environ: Mapping[str, str], name: str, default: int) -> int:
     text = environ.get(name, "").strip()
-    return int(text) if text.isdecimal() else default
+    return int(text) if text.isdecimal() and len(text) <= _MAX_DIGITS else default
