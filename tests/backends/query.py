@@ -11,10 +11,11 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 Json = dict[str, Any]
+JAEGER_WARNINGS = "@jaeger@warnings"
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ class StoredSpan:
     links: tuple[StoredLink, ...]
     scope: str
     resource: Json
+    # What Jaeger remarks while it reads; it stays, even when it was only that the parent had not arrived yet.
+    warnings: tuple[str, ...] = field(default=(), compare=False)
 
 
 class JaegerClient:
@@ -163,6 +166,8 @@ def read_otlp(resource_spans: list[Json], *, hex_id: Callable[[str], str]) -> It
 def read_span(span: Json, scope: str, resource: Json, hex_id: Callable[[str], str]) -> StoredSpan:
     """Return one span of OTLP JSON as plain data."""
     status = span.get("status", {})
+    attributes = read_attributes(span)
+    warnings = attributes.pop(JAEGER_WARNINGS, [])
     return StoredSpan(
         name=span.get("name", ""),
         trace_id=hex_id(span["traceId"]),
@@ -173,11 +178,12 @@ def read_span(span: Json, scope: str, resource: Json, hex_id: Callable[[str], st
         kind=read_enum(span.get("kind", 0), KINDS),
         status=read_enum(status.get("code", 0), STATUS_CODES),
         status_message=status.get("message", ""),
-        attributes=read_attributes(span),
+        attributes=attributes,
         events=tuple(read_event(event) for event in span.get("events", [])),
         links=tuple(read_link(link, hex_id) for link in span.get("links", [])),
         scope=scope,
         resource=resource,
+        warnings=tuple(warnings),
     )
 
 

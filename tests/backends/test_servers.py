@@ -10,7 +10,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.trace import Link, StatusCode, Tracer
 from opentelemetry.util.types import AttributeValue
 
-from tests.backends.query import StoredEvent, StoredLink, StoredSpan
+from tests.backends.query import StoredEvent, StoredLink, StoredSpan, read_span
 from tests.backends.servers import Collector, Jaeger, ServerError, Tempo
 
 ATTRIBUTES: dict[str, AttributeValue] = {
@@ -71,6 +71,15 @@ def test_both_servers_search(tracer: Tracer, jaeger: Jaeger, tempo: Tempo) -> No
     assert trace_id in [trace["traceID"] for trace in jaeger.traces().search("servers", shape="[8,16]")]
     found = tempo.traces().wait_for_search(f'{{ trace:id = "{trace_id}" && name = "child" }}')
     assert [trace["rootTraceName"] for trace in found] == ["parent"]
+
+
+def test_remarks_of_jaeger_are_no_attributes() -> None:
+    """Jaeger's warnings, which it puts among the attributes, are kept apart and do not make spans differ."""
+    warning = {"key": "@jaeger@warnings", "value": {"arrayValue": {"values": [{"stringValue": "no parent"}]}}}
+    ids = {"traceId": "ab", "spanId": "cd"}
+    remarked = read_span({**ids, "attributes": [warning]}, "", {}, str)
+    assert remarked == read_span(ids, "", {}, str)
+    assert (remarked.attributes, remarked.warnings) == ({}, ("no parent",))
 
 
 def test_unknown_traces_are_empty(jaeger: Jaeger, tempo: Tempo) -> None:
