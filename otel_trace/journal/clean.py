@@ -19,7 +19,7 @@ _MAX_ALL_BYTES = 384 * 1024
 _MAX_DEPTH = 6
 _INT64 = 2**63
 _qualname = type.__dict__["__qualname__"].__get__
-_own_names = type.__dict__["__dict__"].__get__
+_module = type.__dict__["__module__"].__get__
 
 
 _Cleaner = Callable[[Any, int, int], tuple[Any, int]]
@@ -103,8 +103,11 @@ def _size(text: str) -> int:
 
 def name_type(kind: type) -> str:
     """Give the name of a type, from its stored fields."""
-    module = _own_names(kind).get("__module__")
     name = str.__str__(_qualname(kind))
+    try:
+        module = _module(kind)
+    except AttributeError:
+        return clean_text(name)
     return clean_text(f"{module}.{name}" if type(module) is str else name)
 
 

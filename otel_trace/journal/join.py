@@ -26,9 +26,10 @@ class Definitions:
         self._sites: dict[Any, _Site] = {}
         for record in records:
             if record[0] == _DEFINITION:
-                self._add(record)
+                self.add(record)
 
-    def _add(self, record: list[Any]) -> None:
+    def add(self, record: list[Any]) -> None:
+        """Take one definition."""
         if len(record) > 2 and type(record[1]) is int and type(record[2]) is dict:
             self._by_number[record[1]] = record[2]
         else:

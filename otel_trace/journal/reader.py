@@ -66,11 +66,14 @@ def read_bytes(path: Path) -> tuple[bytes, int]:
         | getattr(os, "O_NONBLOCK", 0)
     )
     fd = os.open(path, flags)
-    with os.fdopen(fd, "rb") as file:
+    try:
         state = os.fstat(fd)
         if not stat.S_ISREG(state.st_mode):
             raise OSError(0, "not a regular file", str(path))
-        return file.read(_MAX_FILE), max(0, state.st_size - _MAX_FILE)
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read(_MAX_FILE), max(0, state.st_size - _MAX_FILE)
+    finally:
+        os.close(fd)
 
 
 def scan_frames(data: bytes, damage: Damage, *, is_live: bool = False) -> Iterator[tuple[int, bytes]]:

@@ -161,7 +161,6 @@ class Rotation:
                 segment.path.unlink(missing_ok=True)
 
     def _make_room(self, place: Place) -> None:
-        self._closed = [closed for closed in self._closed if closed.path.exists()]
         current = "" if self.segment is NO_SEGMENT else self.segment.path.name
         own = {closed.path.name: count_so_far(closed.starts) for closed in self._closed}
         self.ledger.lost += make_room(place, current, own)
@@ -171,6 +170,8 @@ class Rotation:
     def _close_segment(self, segment: Segment) -> None:
         try:
             if segment.is_there():
+                # What is gone from a folder that is there was evicted, and counted by whoever did it.
+                self._closed = [closed for closed in self._closed if closed.path.exists()]
                 self._closed.append(_Closed(segment.path, segment.starts))
                 segment.close(self.ledger.pack_tally(count_so_far(segment.starts)))
             else:

@@ -20,12 +20,16 @@ PLAIN = frozenset({int, float, str, bool, type(None), dict})
 _MAX_DEFINITIONS = 20_000
 _pack = FRAME.pack
 _START, _END = int(Kind.START), int(Kind.END)
+# So many fields of a record are ids and times: they are written as they are, or the record is invalid.
+_NUM_IDS = {_START: 6, _END: 3, int(Kind.EVENT): 3, int(Kind.LINK): 4}
 
 
 class Definable(Protocol):
     """What many records share: written once a segment, referred to by number."""
 
-    data: Mapping[str, Any]
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """Give what is written."""
 
 
 class Writer(Rotation):
@@ -107,6 +111,8 @@ class Writer(Rotation):
                 return self._lose(lost_as + "invalid")
             if record[0] == _START:
                 next(segment.starts)
+                if record[5] >= self._next_tick:
+                    self._tick()
             return True
         return self._lose(lost_as + "no_space")
 
@@ -130,7 +136,8 @@ class Writer(Rotation):
         try:
             return encode(fields)
         except (TypeError, ValueError, OverflowError, RecursionError):
-            return encode([_clean_field(field) for field in fields])
+            num_ids = _NUM_IDS[record[0]]
+            return encode([*fields[:num_ids], *map(clean_value, fields[num_ids:])])
 
     def _refer(self, segment: Segment, value: Any) -> Any:
         """Give what stands for a value in a record of that segment."""
@@ -155,10 +162,3 @@ class Writer(Rotation):
 
 class _SegmentReplaced(Exception):
     """The segment was full or failed; the record is for the next one."""
-
-
-def _clean_field(field: Any) -> Any:
-    """Give a field that can be encoded; ids and times stay what they are, or the record is invalid."""
-    if field.__class__ is list:
-        return [clean_value(item) for item in field]
-    return field if field.__class__ is int or field.__class__ is bytes else clean_value(field)
