@@ -4,6 +4,7 @@ A frame is a magic, the payload's length and checksum, the payload. A torn or da
 checksum; the magic lets a reader find the next intact one. docs/design.md has the table of payloads.
 """
 
+import re
 from enum import IntEnum
 from struct import Struct
 from typing import Any
@@ -17,6 +18,8 @@ MAGIC = b"OT"
 FRAME = Struct("<2sII")
 MAX_PAYLOAD = 512 * 1024
 SUFFIX = ".seg"
+# Every payload is a short array whose first element is a kind: where a frame may begin.
+FRAME_BEGIN = re.compile(MAGIC + rb".{8}[\x91-\x9f][\0-\x7f]", re.DOTALL)
 
 encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
@@ -42,11 +45,6 @@ def pack_frame(payload: bytes) -> bytes:
     return FRAME.pack(MAGIC, len(payload), crc32(payload)) + payload
 
 
-def is_record(data: bytes, offset: int) -> bool:
-    """Say whether a payload may begin there: a short array whose first element is a kind."""
-    return offset + 1 < len(data) and data[offset] in _ARRAY_HEADS and data[offset + 1] < 0x80
-
-
 def unpack_payload(data: bytes, offset: int) -> bytes | None:
     """Give the payload of the frame at `offset`, None if there is no intact one."""
     begin = offset + _HEAD
@@ -56,7 +54,7 @@ def unpack_payload(data: bytes, offset: int) -> bytes | None:
     if magic != MAGIC or not 1 < length <= MAX_PAYLOAD:
         return None
     payload = data[begin : begin + length]
-    if len(payload) != length or crc32(payload) != checksum or not is_record(payload, 0):
+    if len(payload) != length or crc32(payload) != checksum or payload[0] not in _ARRAY_HEADS:
         return None
     return payload
 

@@ -191,6 +191,8 @@ def _apply_more(span: SpanData, more: dict[str, Any]) -> None:
     """Apply what an end tells beyond the usual: the span's final name, attributes, status and losses."""
     if "a" in more:
         span.attributes = dict(more["a"])
+    if "x" in more:
+        _add_extra(span.attributes, more["x"])
     if "n" in more:
         span.name = str(more["n"])
     if "s" in more:
@@ -199,6 +201,14 @@ def _apply_more(span: SpanData, more: dict[str, Any]) -> None:
     if "d" in more:
         attributes, events, links = more["d"]
         span.dropped = (int(attributes), int(events), int(links))
+
+
+def _add_extra(attributes: dict[str, Any], extra: dict[str, Any]) -> None:
+    """Add what was set during the span to what was known at its start."""
+    words = [*attributes.get(names.UNREPRESENTABLE, ()), *extra.get(names.UNREPRESENTABLE, ())]
+    attributes.update(extra)
+    if words:
+        attributes[names.UNREPRESENTABLE] = words
 
 
 def _read_time(time: Any) -> int:

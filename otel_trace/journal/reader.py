@@ -14,11 +14,10 @@ from typing import Any
 from otel_trace.journal.format import (
     FORMATS,
     FRAME,
-    MAGIC,
+    FRAME_BEGIN,
     MAX_PAYLOAD,
     Kind,
     decode_payload,
-    is_record,
     unpack_payload,
 )
 
@@ -71,7 +70,7 @@ def read_bytes(path: Path) -> tuple[bytes, int]:
         if not stat.S_ISREG(state.st_mode):
             raise OSError(0, "not a regular file", str(path))
         with os.fdopen(fd, "rb", closefd=False) as file:
-            return file.read(_MAX_FILE), max(0, state.st_size - _MAX_FILE)
+            return file.read(min(state.st_size, _MAX_FILE)), max(0, state.st_size - _MAX_FILE)
     finally:
         os.close(fd)
 
@@ -105,14 +104,13 @@ class _Scan:
         """Give the place of the next intact frame, the end of the data if there is none."""
         data = self._data
         while self._patience > 0:
-            offset = data.find(MAGIC, offset)
-            if offset < 0:
+            found = FRAME_BEGIN.search(data, offset)
+            if found is None:
                 break
-            if is_record(data, offset + FRAME.size):
-                if unpack_payload(data, offset) is not None:
-                    return offset
-                if offset + FRAME.size <= len(data):
-                    self._patience -= min(FRAME.unpack_from(data, offset)[1], MAX_PAYLOAD)
+            offset = found.start()
+            if unpack_payload(data, offset) is not None:
+                return offset
+            self._patience -= FRAME.size + min(FRAME.unpack_from(data, offset)[1], MAX_PAYLOAD)
             offset += 1
         return len(data)
 
