@@ -123,7 +123,6 @@ def test_a_name_may_be_anything(recording: Recording, name: str) -> None:
     assert 2048 >= len(recording.tree().name.encode())
 
 
-@pytest.mark.xfail(reason="a block's calls are kept in one list for all threads")
 def test_one_block_in_two_threads(recording: Recording) -> None:
     """A block that two threads enter at once ends in each what it began there."""
     block = ot.span("shared")
