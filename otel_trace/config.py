@@ -67,12 +67,16 @@ def parse_keep(text: str) -> Keep:
     return Keep(days, num_bytes)
 
 
-def parse_values(text: str) -> str:
-    """Read which values are captured: all, numbers or none."""
-    word = text.strip().lower()
-    if word in {"all", "numbers", "none"}:
-        return word
-    raise ValueError("expected all, numbers or none")
+def parse_choice(*choices: str) -> Callable[[str], str]:
+    """Make a reader of one of a few words."""
+
+    def parse(text: str) -> str:
+        word = text.strip().lower()
+        if word in choices:
+            return word
+        raise ValueError(f"expected {', '.join(choices[:-1])} or {choices[-1]}")
+
+    return parse
 
 
 def parse_text(text: str) -> str:
@@ -88,13 +92,24 @@ TABLE = (
     ),
     Variable("OTELTRACE_RUN_ID", parse_text, "", "the id of this run, the same for all its processes"),
     Variable(
+        "OTELTRACE_SHIPPER",
+        parse_choice("auto", "off", "service"),
+        "auto",
+        "auto: one is started where an exporter is configured; off; service: a node service ships",
+    ),
+    Variable(
         "OTELTRACE_SPILL_DIR",
         parse_text,
         "",
         "where journals go from a job's scratch folder when the job ends",
     ),
     Variable("OTELTRACE_STRICT", parse_flag, False, "raise our own failures instead of going on"),
-    Variable("OTELTRACE_VALUES", parse_values, "all", "which values are captured: all, numbers or none"),
+    Variable(
+        "OTELTRACE_VALUES",
+        parse_choice("all", "numbers", "none"),
+        "all",
+        "which values are captured: all, numbers or none",
+    ),
     Variable("OTEL_SDK_DISABLED", parse_flag, False, "nothing is recorded"),
     Variable("OTEL_SERVICE_NAME", parse_text, "", "service.name; else the script's name"),
 )

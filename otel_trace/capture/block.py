@@ -7,7 +7,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 from otel_trace import names
 from otel_trace._guard import report_failure
-from otel_trace.capture.wrap import fail, finish, wrap
+from otel_trace.capture.wrap import fail, finish, take_call, wrap
 from otel_trace.emit.current import get_runtime
 from otel_trace.emit.site import Site
 
@@ -40,7 +40,7 @@ class span:  # noqa: N801 (used as a verb)
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        call = self._calls.pop() if self._calls else None
+        call = take_call(self._calls)
         if call is not None and error is not None:
             fail(call, error)
         elif call is not None:

@@ -5,13 +5,16 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from opentelemetry import trace as trace_api
+
 from otel_trace import names
 from otel_trace._guard import report_failure, tell_once
 from otel_trace.capture.signature import Binder
-from otel_trace.emit.current import get_runtime, is_disabled
+from otel_trace.emit.current import CURRENT, get_runtime, is_disabled
 from otel_trace.emit.site import Site
 
 _MAX_SITES = 64
+_unfinished: list[Any] = []  # calls that had no stack left in which to end
 
 
 class Caller:
@@ -23,17 +26,20 @@ class Caller:
         self._scope = getattr(function, "__module__", None) or "__main__"
         self._code = read_place(function)
         self._binder = Binder(function)
-        self._bind = self._binder.bind
+        self._num_args = self._binder.num_args
+        self._skip = self._binder.skip
         self._site = self._make_site(self._binder.names)
         self._sites = {self._binder.names: self._site}
 
     def open(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Open the span of a call; None when there is none."""
         try:
-            values = self._bind(args, kwargs)
-            if values is not None:
-                return get_runtime().open(self._site, values)
-            given = self._binder.bind_extra(args, kwargs)
+            if not kwargs and len(args) == self._num_args:
+                runtime = CURRENT.runtime
+                if runtime.seen is not trace_api._TRACER_PROVIDER:
+                    runtime = get_runtime()
+                return runtime.open(self._site, args[self._skip :] if self._skip else args)
+            given = self._binder.bind(args, kwargs)
             return get_runtime().open(self._site_for(tuple(given)), tuple(given.values()))
         except Exception as error:
             report_failure(f"the span of {self._name}", error)
@@ -68,9 +74,27 @@ def finish(call: Any, result: Any) -> None:
 def fail(call: Any, error: BaseException) -> None:
     """End a call's span with the exception that left it."""
     try:
+        while _unfinished:
+            _unfinished[-1].fail(error)
+            _unfinished.pop()
         call.fail(error)
+    except RecursionError:
+        _unfinished.append(call)  # an outer call, which has the stack for it, will end it
     except Exception as failure:
         report_failure("the end of a span", failure)
+
+
+def take_call(calls: list[Any]) -> Any:
+    """Take the call that a block opened here: threads and tasks may have one block open at once."""
+    if len(calls) < 2:
+        return calls.pop() if calls else None
+    current = trace_api.get_current_span()
+    index = max(
+        (i for i, call in enumerate(calls) if call is not None and call.is_current(current)), default=-1
+    )
+    if index < 0 and None in calls:
+        index = calls.index(None)
+    return calls.pop(index)
 
 
 def wrap(function: Callable[..., Any], name: str | None, stage: str | None = None) -> Callable[..., Any]:

@@ -4,7 +4,7 @@ import contextlib
 from typing import Any, Protocol
 
 from opentelemetry import context as context_api
-from opentelemetry.trace import Span, set_span_in_context
+from opentelemetry.trace import NonRecordingSpan, Span, set_span_in_context
 from opentelemetry.trace.status import Status, StatusCode
 
 from otel_trace.emit.failure import describe_error
@@ -15,11 +15,18 @@ from otel_trace.emit.site import expand_result
 class OpenCall(Protocol):
     """What a decorator needs of the span it opened."""
 
+    def is_current(self, span: Span) -> bool:
+        """Say whether that is the span."""
+
     def finish(self, result: Any) -> None:
         """End with a described return value."""
 
     def fail(self, error: BaseException) -> None:
         """End with the exception that left the call."""
+
+
+class Unsampled(NonRecordingSpan):
+    """Current where a trace of ours is not sampled: nothing below it is, without asking the sampler again."""
 
 
 class PlainCall:
@@ -33,6 +40,9 @@ class PlainCall:
         self._token = context_api.attach(
             context if facts is None else context_api.set_value(FACTS_KEY, facts, context)
         )
+
+    def is_current(self, span: Span) -> bool:
+        return self._span is span
 
     def finish(self, result: Any) -> None:
         self._leave()

@@ -32,14 +32,19 @@ class _Off:
 
 
 class _Current:
+    """Holds the runtime in use; the hot path looks here before it asks `get_runtime`."""
+
     runtime: Any = _Off()
+
+
+CURRENT = _Current()
 
 
 def get_runtime() -> "PlainRuntime":
     """Give the runtime that the next span goes to."""
-    runtime = _Current.runtime
+    runtime = CURRENT.runtime
     if runtime.seen is not trace_api._TRACER_PROVIDER:
-        runtime = _Current.runtime = _find()
+        runtime = CURRENT.runtime = _find()
     return runtime  # type: ignore[no-any-return]
 
 
@@ -63,7 +68,7 @@ def configure(*, service_name: str = "") -> None:
     >>> ot.configure()
     """
     if not is_disabled():
-        _Current.runtime = importlib.import_module(_HEAVY).start(service_name=service_name)
+        CURRENT.runtime = importlib.import_module(_HEAVY).start(service_name=service_name)
 
 
 def flush() -> bool:

@@ -19,21 +19,24 @@ from typing import Any
 
 from opentelemetry import trace as trace_api
 from opentelemetry.context import Context
-from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import EventBase, Span, SpanProcessor
 from opentelemetry.trace import SpanContext, SpanKind
 from opentelemetry.trace.propagation import _SPAN_KEY
 from opentelemetry.trace.status import Status, StatusCode
 
+from otel_trace.emit.call import Unsampled
 from otel_trace.emit.clock import read_anchor
 from otel_trace.emit.failure import describe_error
 from otel_trace.emit.ids import draw_bits
+from otel_trace.emit.lazy import LazyContext, place_lazy_fields
 from otel_trace.emit.processor import write_end, write_link
 from otel_trace.emit.shared import FACTS_KEY, NO_FACTS, SharedFacts, TraceShare
 from otel_trace.emit.site import Site, expand_result
+from otel_trace.journal.clean import clean_attributes
 
 _ANCHOR = read_anchor()
 _MAX_EVENTS = 127
+_PLAIN: set[Any] = {str, int, float, bool}
 _NO_PROCESSOR = SpanProcessor()
 _set_item = dict.__setitem__
 _new = object.__new__
@@ -60,6 +63,7 @@ class FastSpan(Span):
         "_end_time",
         "_ot_error",
         "_ot_events",
+        "_ot_extra",
         "_ot_facts",
         "_ot_is_touched",
         "_ot_last_event",
@@ -76,6 +80,7 @@ class FastSpan(Span):
     _end_time: int | None
     _ot_error: tuple[str, dict[str, Any], int] | None
     _ot_events: int
+    _ot_extra: dict[str, Any] | None
     _ot_facts: SharedFacts | None
     _ot_is_touched: bool
     _ot_last_event: EventBase | None
@@ -103,7 +108,7 @@ class FastSpan(Span):
             start, end, context = self._start_time, self._end_time, self.get_span_context()
             tracer = self._ot_runtime.tracer(self._ot_site)
             parent = self._ot_parent
-            attributes = self._ot_site.expand(self._ot_values, self._ot_facts)
+            attributes = self._ot_site.expand(self._ot_values, self._ot_facts) | (self._ot_extra or {})
             if end is not None:
                 attributes |= expand_result(self._ot_result)
             self._ot_events, self._ot_last_event = 0, None
@@ -135,6 +140,19 @@ class FastSpan(Span):
         super().add_event("exception", attributes, time)
         self._status = Status(StatusCode.ERROR, message)
 
+    def set_attribute(self, key: str, value: Any) -> None:
+        """Keep a plain value aside while there is room for it in any case; else do as the SDK does."""
+        extra = self._ot_extra
+        if self._ot_is_touched or self._end_time is not None or value.__class__ not in _PLAIN:
+            super().set_attribute(key, value)
+        elif key.__class__ is str and key and len(extra or ()) < self._ot_runtime.room - self._ot_site.room:
+            if extra is None:
+                self._ot_extra = {key: value}
+            else:
+                extra[key] = value
+        else:
+            super().set_attribute(key, value)
+
     # What the SDK's methods call, and the journal must hear of.
 
     def _add_event(self, event: EventBase) -> None:
@@ -159,6 +177,9 @@ class FastSpan(Span):
 
     # What our decorators call.
 
+    def is_current(self, span: trace_api.Span) -> bool:
+        return self is span
+
     def finish(self, result: Any) -> None:
         """End the span with a described return value."""
         try:  # noqa: SIM105 (`suppress` costs more than all the rest of this method)
@@ -174,7 +195,11 @@ class FastSpan(Span):
             return
         self._ot_result = result
         self._end_time = now
-        self._ot_runtime.writer.end(self._ot_span_id, now, result)
+        if self._ot_extra is None:
+            self._ot_runtime.writer.end(self._ot_span_id, now, result)
+        else:
+            more = {"x": clean_attributes(self._ot_extra)[0]}
+            self._ot_runtime.writer.end(self._ot_span_id, now, result, more)
 
     def fail(self, error: BaseException) -> None:
         """End the span with the exception that left the call; only an `Exception` is an error, as in the SDK."""
@@ -192,11 +217,14 @@ class FastSpan(Span):
             self.set_status(Status(StatusCode.ERROR, message))
             self.end(now)
             return
-        self._end_time = now
-        self._ot_error = (message, attributes, now)
         writer = self._ot_runtime.writer
         writer.event(self._ot_span_id, now, "exception", attributes)
-        writer.end(self._ot_span_id, now, None, {"s": (StatusCode.ERROR.value, message)})
+        more: dict[str, Any] = {"s": (StatusCode.ERROR.value, message)}
+        if self._ot_extra is not None:
+            more["x"] = clean_attributes(self._ot_extra)[0]
+        writer.end(self._ot_span_id, now, None, more)
+        self._ot_error = (message, attributes, now)
+        self._end_time = now
 
     def end(self, end_time: int | None = None) -> None:
         was_recording = self._end_time is None
@@ -209,39 +237,8 @@ class FastSpan(Span):
                 processor.on_end(self._readable_span())
 
 
-class _LazyContext:
-    """Makes the span's context, and no more, when it is asked for."""
-
-    def __get__(self, span: FastSpan, owner: type) -> SpanContext:
-        share = span._ot_trace
-        context = SpanContext(share.number, span._ot_span_id, False, share.flags, share.state)
-        span.__dict__["_context"] = context
-        return context
-
-
-class _LazyField:
-    """Stands where the SDK keeps a field, until it is touched."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __get__(self, span: FastSpan, owner: type) -> Any:
-        span._touch()
-        return span.__dict__[self._name]
-
-
-class _Template(Span):
-    """Shows which fields this version of the SDK gives a span."""
-
-
-def _place_lazy_fields() -> None:
-    template = _Template("", trace_api.INVALID_SPAN_CONTEXT, resource=Resource.get_empty())
-    for name in vars(template).keys() - {"_context", "_start_time", "_end_time"}:
-        setattr(FastSpan, name, _LazyField(name))
-    FastSpan._context = _LazyContext()  # type: ignore[assignment]
-
-
-_place_lazy_fields()
+place_lazy_fields(FastSpan, besides={"_context", "_start_time", "_end_time"})
+FastSpan._context = LazyContext()  # type: ignore[assignment]
 
 
 def open_fast_span(
@@ -256,7 +253,8 @@ def open_fast_span(
     """
     variable: ContextVar[Context] = runtime.context
     context = variable.get()
-    facts: Any = context.get(FACTS_KEY)
+    inherited: Any = context.get(FACTS_KEY)
+    facts = inherited
     parent: Any = context.get(_SPAN_KEY)
     if planned is not None:
         share, parent, parent_id, span_id, facts = planned
@@ -264,6 +262,8 @@ def open_fast_span(
         span_id = draw_bits(64) or 1
         if parent.__class__ is FastSpan and parent._ot_runtime is runtime:
             share, parent_id = parent._ot_trace, parent._ot_span_id
+        elif parent.__class__ is Unsampled:
+            return None
         else:
             joined = runtime.join_trace(context, parent, site)
             if joined.__class__ is not tuple:
@@ -273,7 +273,9 @@ def open_fast_span(
             facts = (facts or NO_FACTS).at_stage(site.stage)
     find = runtime.describers.get
     try:
-        described = [(find(type(value)) or runtime.learn(type(value)))(value) for value in values]
+        described = []
+        for value in values:  # a comprehension is a call of its own before Python 3.12
+            described.append((find(type(value)) or runtime.learn(type(value)))(value))  # noqa: PERF401
     except Exception as error:
         described = runtime.describe_one_by_one(values, error)
     span: FastSpan = _new(FastSpan)
@@ -285,14 +287,14 @@ def open_fast_span(
     span._ot_parent = parent
     span._ot_values = described
     span._ot_facts = facts
-    span._ot_result = span._ot_error = None
+    span._ot_result = span._ot_error = span._ot_extra = None
     span._end_time = None
     span._start_time = now = monotonic_ns() + _ANCHOR
     if not runtime.writer.start(site, share.data, span_id, parent_id, now, described, facts, share.more):
         return None
     inner = Context(context)
     _set_item(inner, _SPAN_KEY, span)
-    if facts is not None:
+    if facts is not inherited:
         _set_item(inner, FACTS_KEY, facts)
     span._ot_token = variable.set(inner)
     return span

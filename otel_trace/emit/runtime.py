@@ -16,7 +16,7 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, TraceFl
 from otel_trace._guard import report_failure
 from otel_trace.describe.kind import describe_kind
 from otel_trace.describe.value import Ladder, make_ladder
-from otel_trace.emit.call import OpenCall, PlainCall
+from otel_trace.emit.call import OpenCall, PlainCall, Unsampled
 from otel_trace.emit.fast_span import open_fast_span
 from otel_trace.emit.ids import new_span_id, new_trace_id, plan_ids
 from otel_trace.emit.shared import FACTS_KEY, NO_FACTS, SharedFacts, SpanPlan, TraceShare
@@ -96,8 +96,11 @@ class JournalRuntime(PlainRuntime):
         self.writer = writer
         sampler = provider.sampler
         self.is_fast = is_sound and _is_contextvar() and _is_plain(sampler)
-        self._follows_parent = type(sampler) is sampling.ParentBased
+        self._follows_parent = type(sampler) in _PARENT_BASED
         self._never_samples = getattr(sampler, "_root", sampler) is sampling.ALWAYS_OFF
+        limits = provider._span_limits
+        is_usual = limits.max_span_attribute_length is None and limits.max_span_attributes is not None
+        self.room = limits.max_span_attributes or 0 if is_usual else 0
         self.others: tuple[SpanProcessor, ...] = ()  # processors beside the journal's
         self.describers = self.ladder.by_type
         self.learn = self.ladder.learn
@@ -117,7 +120,7 @@ class JournalRuntime(PlainRuntime):
         sampler = self.provider.sampler
         result = sampler.should_sample(Context(), ids.trace_id, site.name, SpanKind.INTERNAL, None, ())
         if not result.decision.is_sampled():
-            return PlainCall(NonRecordingSpan(SpanContext(ids.trace_id, ids.span_id, is_remote=False)), facts)
+            return PlainCall(Unsampled(SpanContext(ids.trace_id, ids.span_id, is_remote=False)), facts)
         share = TraceShare(
             ids.trace_id, TraceFlags(TraceFlags.SAMPLED | _RANDOM), result.trace_state or TraceState()
         )
@@ -152,7 +155,7 @@ class JournalRuntime(PlainRuntime):
             context, trace_id, site.name, SpanKind.INTERNAL, None, ()
         )
         if not result.decision.is_sampled():
-            return PlainCall(NonRecordingSpan(SpanContext(trace_id, new_span_id(), is_remote=False)))
+            return PlainCall(Unsampled(SpanContext(trace_id, new_span_id(), is_remote=False)))
         is_random = outer.trace_flags & _RANDOM if outer else _RANDOM
         share = TraceShare(
             trace_id, TraceFlags(TraceFlags.SAMPLED | is_random), result.trace_state or TraceState()
@@ -163,13 +166,17 @@ class JournalRuntime(PlainRuntime):
 _RANDOM = getattr(TraceFlags, "RANDOM_TRACE_ID", 0)
 
 
+# What `OTEL_TRACES_SAMPLER=parentbased_traceidratio` makes is a class of its own.
+_PARENT_BASED = {sampling.ParentBased, sampling.ParentBasedTraceIdRatio}
+
+
 def _is_contextvar() -> bool:
     return type(context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
 
 
-def _is_plain(sampler: sampling.Sampler) -> bool:
+def _is_plain(sampler: Any) -> bool:
     """Say whether the sampler adds nothing to spans, and decides for a child as it did for a local parent."""
-    if type(sampler) is sampling.ParentBased:
+    if type(sampler) in _PARENT_BASED:
         local = (sampler._local_parent_sampled, sampler._local_parent_not_sampled)
         return local == (sampling.ALWAYS_ON, sampling.ALWAYS_OFF) and _is_plain(sampler._root)
     return type(sampler) in {sampling.StaticSampler, sampling.TraceIdRatioBased}

@@ -23,6 +23,7 @@ class _Recorder:
         self.writer = self
         self.calls: list[str] = []
         self.others = ()
+        self.room = 0
         self.tracer = lambda _site: tracer
 
     def event(self, *record: Any) -> None:
@@ -75,6 +76,7 @@ def _make_fast(recorder: _Recorder, context: trace_api.SpanContext) -> FastSpan:
         "parent": None,
         "values": [1],
         "facts": None,
+        "extra": None,
         "is_touched": False,
         "result": None,
         "error": None,

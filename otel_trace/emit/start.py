@@ -28,6 +28,7 @@ from otel_trace.cluster.process import ProcessKey, host_name
 from otel_trace.cluster.run import Run, current_run
 from otel_trace.emit.clock import read_anchor
 from otel_trace.emit.ids import new_span_id, new_trace_id
+from otel_trace.emit.launch import ensure_shipper, is_wanted, wait_for_delivery
 from otel_trace.emit.processor import JournalProcessor
 from otel_trace.emit.resource import describe_child, describe_process, make_resource
 from otel_trace.emit.runtime import JournalRuntime, PlainRuntime
@@ -194,6 +195,8 @@ def _make_writer(run: Run, resource: Any) -> Writer:
         place = open_place(root, run.run_id, host_name())
         remove_old_runs(root, config.read("OTELTRACE_KEEP"), run.run_id)
         _close_at_end_of_worker(writer)
+        if is_wanted():
+            ensure_shipper(place.folder)
         return place
 
     def describe(key: ProcessKey, number: int) -> dict[str, Any]:
@@ -219,8 +222,11 @@ def _make_writer(run: Run, resource: Any) -> Writer:
 def _save_journal(run: Run, pid: int) -> None:
     """Save the journal from a folder that goes away with the job."""
     try:
-        if os.getpid() == pid:
-            save_from_scratch(run.run_id, host_name())
+        if os.getpid() != pid:
+            return
+        if is_wanted():
+            wait_for_delivery(journal_root() / run.run_id / host_name())
+        save_from_scratch(run.run_id, host_name())
     except Exception as error:
         report_failure("saving the journal from the job's scratch folder", error)
 

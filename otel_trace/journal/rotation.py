@@ -72,13 +72,14 @@ class Rotation:
     ) -> None:
         self._open_place = open_place
         self._describe = describe
-        self._place: Place | None = None
+        self.on_tick: Callable[[], None] | None = None  # called once a second while records come
         self._reset()
 
     def _reset(self) -> None:
         self.ledger = Ledger()
         self._lock = threading.RLock()
         self._key = this_process()
+        self._place: Place | None = None
         self._number = 0
         self._closed: list[_Closed] = []
         self._retry_at = 0
@@ -115,6 +116,8 @@ class Rotation:
             place = self._find_place()
             self._make_room(place)
             return self._begin(place)
+        except RecursionError:  # the program is at the end of its stack; the disk is not at fault
+            raise
         except Exception as error:  # noqa: BLE001 (nothing of ours may raise into the user's program)
             self._retry_at = monotonic_ns() + _SECOND
             self._tell(error)
@@ -211,6 +214,8 @@ class Rotation:
         except (OSError, ValueError) as error:
             if self.segment is segment:  # else another thread has just closed it
                 self._tell(error)
+        if self.on_tick is not None:
+            self.on_tick()
 
     def _tell(self, error: Exception) -> None:
         tell_once(

@@ -52,7 +52,9 @@ class Writer(Rotation):
         segment = self.segment
         ids = segment.ids
         try:
-            refs = [value if value.__class__ in PLAIN else ids[value] for value in values]
+            refs = []
+            for value in values:  # a comprehension is a call of its own before Python 3.12
+                refs.append(value if value.__class__ in PLAIN else ids[value])  # noqa: PERF401
             if more is not None:
                 shared = None if context is None else ids[context]
                 payload = encode((_START, ids[site], trace, span, parent, time, refs, shared, more))
@@ -97,16 +99,18 @@ class Writer(Rotation):
     def _put(self, record: list[Any], lost_as: str) -> bool:
         """Append a record with whatever it takes."""
         for _ in range(8):
-            segment = self._usable_segment()
-            if segment is None:
-                break
             try:
+                segment = self._usable_segment()
+                if segment is None:
+                    break
                 payload = self._encode(segment, record)
                 if len(payload) > MAX_PAYLOAD:
                     return self._lose(lost_as + "invalid")
                 self._write(segment, pack_frame(payload))
             except _SegmentReplaced:
                 continue
+            except RecursionError:
+                break
             except Exception:
                 return self._lose(lost_as + "invalid")
             if record[0] == _START:

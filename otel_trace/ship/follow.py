@@ -1,0 +1,172 @@
+"""The segments of one process, followed while they grow: spans come out as they end.
+
+Only spans that are open are kept in memory. What lies before the delivered position is read again after a
+restart for the sake of its starts and definitions, and its ends are passed over.
+"""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from otel_trace.cluster.process import ProcessKey
+from otel_trace.journal.format import FORMATS, FRAME, SUFFIX, Kind, decode_payload, unpack_payload
+from otel_trace.journal.join import Definitions, Joiner
+from otel_trace.journal.reader import Damage, scan_frames
+from otel_trace.journal.span_data import ProcessData, SpanData
+
+_CHUNK = 2**20
+_PATIENCE = 2.0  # for a thread that still writes into a segment that has a successor
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+Position = tuple[int, int]
+
+
+class _Stream(Joiner):
+    """Joins records as they come."""
+
+    def __init__(self, process: ProcessData, damage: Damage) -> None:
+        super().__init__(process, damage)
+        self.ended: list[tuple[SpanData, Position]] = []
+        self.is_closed = False
+
+    @property
+    def open_spans(self) -> dict[int, SpanData]:
+        """Give the spans that have not ended, by id."""
+        return self._spans
+
+    @property
+    def last_ns(self) -> int:
+        """Give the time of the last record."""
+        return self._last_ns
+
+    def take(self, record: list[Any], definitions: Definitions, position: Position) -> None:
+        """Apply one record that ends at a position."""
+        kind = record[0]
+        if kind == Kind.START:
+            self._try(self._start, record, definitions)
+        elif kind == Kind.END:
+            self._try(self._end, record, definitions)
+            span = self._spans.pop(record[1], None) if len(record) > 1 else None
+            if span is not None:
+                self.ended.append((span, position))
+        elif kind == Kind.EVENT:
+            self._try(self._event, record, definitions)
+        elif kind == Kind.LINK:
+            self._try(self._link, record, definitions)
+        elif kind == Kind.TALLY:
+            self._take_tally(record, 0)
+            self.is_closed = len(record) > 2 and type(record[2]) is int
+
+
+class Follower:
+    """Follows one process from its first segment on."""
+
+    def __init__(self, folder: Path, key: ProcessKey, delivered: Position) -> None:
+        self.key = key
+        self.damage = Damage()
+        self.process = ProcessData(
+            key=str(key), pid=key.pid, is_alive=True, host=folder.name, run_id=folder.parent.name, resource={}
+        )
+        self._folder = folder
+        self._stream = _Stream(self.process, self.damage)
+        self._delivered = delivered
+        self._fd = -1
+        self._number = 0
+        self._offset = 0
+        self._read_at = time.monotonic()
+        self._definitions = Definitions([], self.damage)
+
+    @property
+    def position(self) -> Position:
+        """Give the segment and the place in it up to which everything was read."""
+        return self._number, self._offset
+
+    @property
+    def open_spans(self) -> dict[int, SpanData]:
+        """Give the spans that have not ended, by id."""
+        return self._stream.open_spans
+
+    @property
+    def last_ns(self) -> int:
+        """Give the time of the last record."""
+        return self._stream.last_ns
+
+    def read(self, *, is_over: bool = False) -> list[tuple[SpanData, Position]]:
+        """Give what has ended since, at most a chunk's, each with its place; `is_over` when nobody writes any more."""
+        if self._fd < 0 and not self._open_next():
+            return []
+        if self._read_chunk():
+            self._read_at = time.monotonic()
+        elif self._stream.is_closed or is_over or time.monotonic() > self._read_at + _PATIENCE:
+            if is_over or self._find_next() is not None:
+                self._pass_over_the_rest()
+            if self._open_next():
+                self._read_chunk()
+        ended, self._stream.ended = self._stream.ended, []
+        return [item for item in ended if item[1] > self._delivered]
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _find_next(self) -> int | None:
+        """Give the number of the segment after the current one."""
+        parsed = (parse_name(path.name) for path in self._folder.glob(f"{self.key}-*{SUFFIX}"))
+        numbers = [found[1] for found in parsed if found and found[0] == self.key and found[1] > self._number]
+        return min(numbers, default=None)
+
+    def _open_next(self) -> bool:
+        number = self._find_next()
+        if number is None:
+            return False
+        try:
+            fd = os.open(self._folder / f"{self.key}-{number:06d}{SUFFIX}", os.O_RDONLY | _NOFOLLOW)
+        except OSError:
+            return False
+        self.close()
+        self._fd, self._number, self._offset = fd, number, 0
+        self._stream.is_closed = False
+        self._definitions = Definitions([], self.damage)
+        return True
+
+    def _read_chunk(self) -> int:
+        """Take the complete frames from here on; give how many bytes they were."""
+        data = os.pread(self._fd, _CHUNK, self._offset)
+        offset = 0
+        while (payload := unpack_payload(data, offset)) is not None:
+            offset += FRAME.size + len(payload)
+            self._take(payload, self._offset + offset)
+        self._offset += offset
+        return offset
+
+    def _pass_over_the_rest(self) -> None:
+        """Read what is intact behind a damaged place, in a segment that is not written any more."""
+        data = os.pread(self._fd, 64 * 2**20, self._offset)
+        if not data.strip(b"\0"):
+            return
+        begin = self._offset
+        for offset, payload in scan_frames(data, self.damage):
+            self._take(payload, begin + offset + FRAME.size + len(payload))
+        self._offset = begin + len(data)
+
+    def _take(self, payload: bytes, end: int) -> None:
+        record = decode_payload(payload)
+        if record is None:
+            self.damage.add(1, len(payload))
+        elif record[0] == Kind.HEADER:
+            self._take_header(record)
+        elif record[0] == Kind.DEFINITION:
+            self._definitions.add(record)
+        else:
+            self._stream.take(record, self._definitions, (self._number, end))
+
+    def _take_header(self, record: list[Any]) -> None:
+        header = record[1] if len(record) > 1 and isinstance(record[1], dict) else {}
+        if header.get("format", FORMATS[0]) not in FORMATS:
+            self.damage.segments_refused.append(f"{self.key}: format {header['format']!r:.40}")
+        if not self.process.resource:
+            self.process.resource = dict(header.get("resource") or {})
