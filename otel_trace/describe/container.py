@@ -4,7 +4,7 @@ Level by level, so that a large first item takes nothing from its neighbours. On
 the built-in types is used, so no code of the user's runs. Strings inside are told by count alone.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
@@ -16,7 +16,8 @@ _MAX_FACTS = 32
 _MAX_DEPTH = 3
 _MAX_NAME = 64
 _MAX_INT_NAME = 10**18
-_CONTAINERS = (list, tuple, dict)
+_INDEXES = tuple(map(str, range(_MAX_ITEMS)))
+_CONTAINERS: tuple[Any, ...] = (list, tuple, dict)
 _RESERVED = {
     fact.removeprefix(".")
     for fact in (
@@ -44,57 +45,60 @@ def describe_container(value: Any, describe: Describe) -> dict[str, Any]:
                 kind = type(item)
                 if issubclass(kind, str):
                     continue
+                full_name = f"{prefix}.{name}"
                 if issubclass(kind, _CONTAINERS):
-                    below.append((f"{prefix}.{name}", item))
-                    told = {names.LENGTH: _measure(item)}
+                    below.append((full_name, item))
+                    has_room = _add(facts, full_name, {names.LENGTH: _measure(item)})
                 else:
-                    told = _read_facts(describe(item))
-                if len(facts) + len(told) > _MAX_FACTS:
+                    has_room = _add(facts, full_name, describe(item))
+                if not has_room:
                     return facts
-                facts.update({f"{prefix}.{name}{suffix}": fact for suffix, fact in told.items()})
         level = below
     return facts
 
 
+def _add(facts: dict[str, Any], name: str, told: Any) -> bool:
+    """Add a description under a name; False when there is no room for all of it."""
+    if isinstance(told, Facts):
+        told = told.data
+    elif type(told) is not dict:
+        told = {"": told}
+    if len(facts) + len(told) > _MAX_FACTS:
+        return False
+    for suffix, fact in told.items():
+        facts[name + suffix] = fact
+    return True
+
+
 def _measure(container: Any) -> int:
     """Give the length as the built-in type knows it."""
-    base: Any = _find_base(container)
-    return int(base.__len__(container))
+    return int(_find_base(container).__len__(container))
 
 
-def _find_base(container: Any) -> type:
-    return next(base for base in _CONTAINERS if issubclass(type(container), base))
+def _find_base(container: Any) -> Any:
+    kind = type(container)
+    return next(base for base in _CONTAINERS if kind is base or issubclass(kind, base))
 
 
-def _name_items(container: Any) -> Iterator[tuple[str, Any]]:
+def _name_items(container: Any) -> Iterable[tuple[str, Any]]:
     """Give the first items with a name for each, no name twice and none that a fact has."""
-    base: Any = _find_base(container)
+    base = _find_base(container)
     if base is not dict:
-        yield from (
-            (str(index), item) for index, item in enumerate(islice(base.__iter__(container), _MAX_ITEMS))
-        )
-        return
-    seen = {""}
+        return zip(_INDEXES, base.__iter__(container), strict=False)
+    named: dict[str, Any] = {}
     # Taken in one step: another thread may be filling the dict.
     for key, item in list(islice(dict.items(container), _MAX_ITEMS)):
-        name = _name_key(key)
-        if name not in seen:
-            seen.add(name)
-            yield name, item
+        named.setdefault(_name_key(key), item)
+    named.pop("", None)
+    return named.items()
 
 
 def _name_key(key: Any) -> str:
     """Give a key as part of a name; empty for what cannot be one."""
     kind = type(key)
     if kind is str:
-        name = key[:_MAX_NAME].replace(".", "_").encode("utf-8", "replace").decode()
+        name = key[:_MAX_NAME].replace(".", "_")
+        name = name if name.isascii() else name.encode("utf-8", "replace").decode()
         return f"{name}_" if name in _RESERVED else name
     is_number = kind is bool or (kind is int and abs(key) < _MAX_INT_NAME)
     return str(key) if is_number else ""
-
-
-def _read_facts(description: Any) -> dict[str, Any]:
-    """Give a description as facts by suffix, a scalar without one."""
-    if isinstance(description, Facts):
-        return dict(description.data)
-    return description if isinstance(description, dict) else {"": description}

@@ -14,6 +14,8 @@ _module = type.__dict__["__module__"].__get__
 _own_names = type.__dict__["__dict__"].__get__
 _module_names: Any = _own_names(ModuleType)["__dict__"]
 _mro = type.__dict__["__mro__"].__get__
+_flags = type.__dict__["__flags__"].__get__
+_MADE_AT_RUNTIME = 1 << 9  # Py_TPFLAGS_HEAPTYPE; the others are part of the interpreter or of a library
 _COMPARING = {"__hash__", "__eq__"}
 _known: dict[type, Facts] = {}
 
@@ -41,6 +43,8 @@ def is_lasting(kind: type) -> bool:
 
     A type that is hashed or compared by code of the user's is not remembered either.
     """
+    if not _flags(kind) & _MADE_AT_RUNTIME:
+        return True
     if any(_own_names(base).keys() & _COMPARING for base in _mro(type(kind)) if base is not object):
         return False
     try:

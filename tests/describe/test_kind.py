@@ -91,6 +91,7 @@ def test_a_list_of_a_strange_type_is_still_a_list() -> None:
 def test_a_description_by_type_is_shared_where_the_type_lasts() -> None:
     """Equal facts of a module's own class are one object; those of a passing class are not kept."""
     assert describe_kind(object()) is describe_kind(object())
+    assert describe_kind(None) is describe_kind(None)
     assert isinstance(describe_kind(make_class()()), dict)
 
 
