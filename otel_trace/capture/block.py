@@ -7,7 +7,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 from otel_trace import names
 from otel_trace._guard import report_failure
-from otel_trace.capture.wrap import fail, finish, take_call, wrap
+from otel_trace.capture.wrap import fail, finish, make_text, take_call, wrap
 from otel_trace.emit.current import get_runtime
 from otel_trace.emit.site import Site
 
@@ -29,7 +29,7 @@ class span:  # noqa: N801 (used as a verb)
     _stage: str | None = None
 
     def __init__(self, name: str, /, **attributes: Any) -> None:
-        self._name = name
+        self._name = make_text(name)
         self._attributes = attributes
         self._calls: list[Any] = []
 
@@ -73,7 +73,7 @@ class stage(span):  # noqa: N801 (used as a verb)
 
     def __init__(self, name: str, /, **attributes: Any) -> None:
         super().__init__(name, **attributes)
-        self._stage = name
+        self._stage = self._name
 
 
 def find_site(name: str, frame: Any, stage_name: str | None, params: tuple[str, ...]) -> Site:

@@ -7,6 +7,8 @@ from typing import Any
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _SELF = {"self", "cls"}
 _MAX_EXTRA = 8
+_MAX_EXTRA_NAMES = 32
+_MAX_NAME_BYTES = 200
 
 
 class Binder:
@@ -21,6 +23,7 @@ class Binder:
         parameters = _read_parameters(function)
         named = [p for p in parameters if p.kind not in {p.VAR_POSITIONAL, p.VAR_KEYWORD}]
         self.skip = int(bool(named) and named[0].name in _SELF and named[0].kind in _POSITIONAL)
+        self._own = named[0].name if self.skip else ""
         named = named[self.skip :]
         self.names = tuple(p.name for p in named)
         self._positional = sum(p.kind in _POSITIONAL for p in named)
@@ -39,7 +42,23 @@ class Binder:
             given |= {
                 f"{self._var_positional}.{index}": value for index, value in enumerate(extra[:_MAX_EXTRA])
             }
-        return given | {name: value for name, value in kwargs.items() if name not in given}
+        return given | self._name_rest(kwargs, given)
+
+    def _name_rest(self, kwargs: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+        """Give the keywords that go to `**kw`, under names that begin no other one."""
+        rest: dict[str, Any] = {}
+        for key, value in kwargs.items():
+            if len(rest) >= _MAX_EXTRA_NAMES:
+                break
+            if key not in given and key != self._own:
+                name = _cut(key).replace(".", "_")
+                is_taken = not name or name in given or name in rest or name == self._var_positional
+                rest[f"{name}_" if is_taken else name] = value
+        return rest
+
+
+def _cut(name: str) -> str:
+    return name.encode("utf-8", "replace")[:_MAX_NAME_BYTES].decode("utf-8", "ignore")
 
 
 def _read_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:

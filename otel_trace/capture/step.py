@@ -5,12 +5,13 @@ from typing import Any, Self
 
 from otel_trace import names
 from otel_trace._guard import report_failure
-from otel_trace.capture.wrap import fail, finish
+from otel_trace.capture.wrap import fail, finish, make_text
 from otel_trace.cluster.run import Run, current_run, step_ids
 from otel_trace.emit.current import get_runtime
 from otel_trace.emit.shared import SharedFacts, SpanPlan
 from otel_trace.emit.site import Site
 
+_INT64 = 2**63
 _SITE = Site("step", "otel_trace")
 _rank_sites: dict[int, Site] = {}
 
@@ -42,14 +43,14 @@ class step:  # noqa: N801 (used as a verb)
 
     def __init__(self, number: int, /, *, name: str = "train") -> None:
         self._number = number
-        self._loop = name
+        self._loop = make_text(name)
         self._calls: list[Any] = []
 
     def __enter__(self) -> Self:
         try:
             self._open(current_run())
         except Exception as error:
-            report_failure(f"the step {self._number!r}", error)
+            report_failure(f"a step of the loop {self._loop}", error)
         return self
 
     def __exit__(
@@ -65,7 +66,9 @@ class step:  # noqa: N801 (used as a verb)
     def _open(self, run: Run) -> None:
         number = int(self._number)
         ids = step_ids(run, self._loop, number, _numbering.count(self._loop, number))
-        facts = SharedFacts({names.STEP: number, names.LOOP: self._loop})
+        facts = SharedFacts(
+            {names.STEP: number, names.LOOP: self._loop} if abs(number) < _INT64 else {names.LOOP: self._loop}
+        )
         runtime = get_runtime()
         if run.place.rank == 0:
             self._add(runtime.open_planned(_SITE, SpanPlan(ids.trace_id, ids.root_id, None), facts))

@@ -10,6 +10,7 @@ from opentelemetry import trace as trace_api
 from otel_trace import names
 from otel_trace._guard import report_failure, tell_once
 from otel_trace.capture.signature import Binder
+from otel_trace.describe.kind import name_kind
 from otel_trace.emit.current import CURRENT, get_runtime, is_disabled
 from otel_trace.emit.site import Site
 
@@ -101,6 +102,8 @@ def wrap(function: Callable[..., Any], name: str | None, stage: str | None = Non
     """Put a span around every call of a function; when everything is disabled, give the function itself."""
     if is_disabled():
         return function
+    if isinstance(function, (staticmethod, classmethod)):
+        return type(function)(wrap(function.__func__, name, stage))
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         tell_once(
             f"wrap/{function.__qualname__}", f"{function.__qualname__} is a generator: it runs without a span"
@@ -149,6 +152,11 @@ def _wrap_coroutine(function: Callable[..., Any], caller: Caller) -> Callable[..
         return result
 
     return wrapper
+
+
+def make_text(name: Any) -> str:
+    """Give a name as text, whatever was given as one."""
+    return str.__str__(name) if isinstance(name, str) else name_kind(type(name))
 
 
 def read_place(function: Callable[..., Any]) -> dict[str, Any]:

@@ -10,7 +10,12 @@ from otel_trace.journal.clean import MAX_BYTES, clean_text
 _PLAIN = {str, int, float, bool, bytes, type(None)}
 _SLOT = type(BaseException.__str__)
 _MAX_FRAMES = 40
-_read_args: Any = vars(BaseException)["args"].__get__
+# Read past whatever a class of the user's has put in their place.
+_read_args, _read_traceback, _read_cause, _read_context, _read_suppress = (
+    vars(BaseException)[name].__get__
+    for name in ("args", "__traceback__", "__cause__", "__context__", "__suppress_context__")
+)
+_read_mro, _read_dict, _read_name = (vars(type)[name].__get__ for name in ("__mro__", "__dict__", "__name__"))
 _MAX_CHAIN = 8
 
 
@@ -24,16 +29,21 @@ def describe_error(error: BaseException) -> tuple[str, dict[str, Any]]:
         "exception.stacktrace": format_stack(error),
         "exception.escaped": "False",
     }
-    return clean_text(f"{type(error).__name__}: {message}"), attributes
+    return clean_text(f"{_read_name(type(error))}: {message}"), attributes
 
 
 def read_message(error: BaseException) -> str:
     """Give what `str(error)` would, unless that would run code of the user's."""
     args = _read_args(error)
     is_plain = all(type(arg) in _PLAIN for arg in args)
-    if is_plain and type(type(error).__str__) is _SLOT:
+    if is_plain and type(_find_str(type(error))) is _SLOT:
         return str(error)
     return BaseException.__str__(error) if is_plain else ", ".join(_name(arg) for arg in args)
+
+
+def _find_str(kind: type) -> Any:
+    """Give what `str` would call for an exception of that type."""
+    return next(fields["__str__"] for base in _read_mro(kind) if "__str__" in (fields := _read_dict(base)))
 
 
 def _name(arg: Any) -> str:
@@ -48,8 +58,9 @@ def format_stack(error: BaseException) -> str:
         if seen is None:
             break
         title = f"{name_kind(type(seen)).removeprefix('builtins.')}: {read_message(seen)}".removesuffix(": ")
-        parts.insert(0, _format_frames(seen.__traceback__) + clean_text(title, MAX_BYTES // 2) + "\n")
-        seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
+        parts.insert(0, _format_frames(_read_traceback(seen)) + clean_text(title, MAX_BYTES // 2) + "\n")
+        cause = _read_cause(seen)
+        seen = cause if cause is not None or _read_suppress(seen) else _read_context(seen)
     return _keep_end("\n".join(parts))
 
 

@@ -11,7 +11,7 @@ from otel_trace import names
 from otel_trace.journal.format import Kind
 from otel_trace.journal.reader import Damage, SegmentData
 from otel_trace.journal.span_data import KINDS, STATUSES, EventData, LinkData, ProcessData, SpanData
-from otel_trace.journal.values import add_value
+from otel_trace.journal.values import add_value, bound_attributes
 
 _START, _DEFINITION, _TALLY = int(Kind.START), int(Kind.DEFINITION), int(Kind.TALLY)
 _NOTHING: dict[str, Any] = {}
@@ -114,6 +114,7 @@ class Joiner:
                 self._try(handler, record, definitions)
         for span in self._spans.values():
             span.last_ns = self._last_ns
+            bound_span(span)
         return sorted(self._spans.values(), key=lambda span: span.start_ns)
 
     def _try(self, handler: Callable[..., None], record: list[Any], definitions: Definitions) -> None:
@@ -185,6 +186,13 @@ class Joiner:
         if span is not None:
             _, _, trace, linked, attributes, *_ = record
             span.links.append(LinkData(_read_trace(trace), _read_span(linked), dict(attributes)))
+
+
+def bound_span(span: SpanData) -> None:
+    """Leave a span as many attributes as it may have; the others are counted."""
+    num_dropped = bound_attributes(span.attributes)
+    if num_dropped:
+        span.dropped = (span.dropped[0] + num_dropped, *span.dropped[1:])
 
 
 def _apply_more(span: SpanData, more: dict[str, Any]) -> None:

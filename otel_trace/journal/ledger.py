@@ -30,7 +30,8 @@ class Ledger:
 
     def count(self, reason: str, number: int = 1) -> None:
         """Count spans lost for a reason of the table, or parts of them with a prefix."""
-        self.lost[reason] += number
+        if number:
+            self.lost[reason] += number
 
     def pack_tally(self, started: int | None) -> bytes:
         """Give the tally frame; `started` is the segment's number of spans, once it is final."""

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from otel_trace.cluster.process import ProcessKey
+from otel_trace.journal.bound import parse_name
 from otel_trace.journal.format import FORMATS, FRAME, SUFFIX, Kind, decode_payload, unpack_payload
-from otel_trace.journal.join import Definitions, Joiner
+from otel_trace.journal.join import Definitions, Joiner, bound_span
 from otel_trace.journal.reader import Damage, scan_frames
 from otel_trace.journal.span_data import ProcessData, SpanData
 
@@ -50,6 +51,7 @@ class _Stream(Joiner):
             self._try(self._end, record, definitions)
             span = self._spans.pop(record[1], None) if len(record) > 1 else None
             if span is not None:
+                bound_span(span)
                 self.ended.append((span, position))
         elif kind == Kind.EVENT:
             self._try(self._event, record, definitions)
