@@ -6,7 +6,10 @@ import click
 
 
 @click.command()
-@click.argument("run", required=False)
+@click.argument("source", metavar="[RUN]", required=False)
+@click.option(
+    "--run", metavar="ID", help="Which run, where RUN is a place with several; the newest if not said."
+)
 @click.option("--trace", "trace_id", metavar="ID", help="Only the trace whose id begins with ID.")
 @click.option("--step", type=int, metavar="N", help="Only step N.")
 @click.option("--rank", type=int, metavar="R", help="Only what rank R did.")
@@ -19,6 +22,7 @@ import click
 )
 @click.option("--json", "is_json", is_flag=True, help="Print one JSON object with all spans.")
 def view(
+    source: str | None,
     run: str | None,
     trace_id: str | None,
     step: int | None,
@@ -29,13 +33,14 @@ def view(
 ) -> None:
     """Show RUN: its steps, and one trace as a tree.
 
-    RUN is a run's id or its beginning, or a path; without it, the newest run on this machine.
+    RUN is a run's id or its beginning, a path (a journal or a file of OTLP JSON), or the URL of a Jaeger or Tempo;
+    without it, the newest run on this machine.
     """
     from otel_trace.view.as_json import format_run
     from otel_trace.view.opening import open_run
     from otel_trace.view.select import Selection, select_traces
 
-    opened = open_run(run)
+    opened = open_run(source, run=run)
     traces = select_traces(opened, Selection(trace_id=trace_id, step=step, rank=rank))
     if is_json:
         for piece in format_run(opened, traces):

@@ -54,6 +54,7 @@ def _describe_head(run: Run) -> dict[str, Any]:
         "processes": [_describe_process(process) for process in run.processes],
         "damage": dataclasses.asdict(run.damage),
         "ledger": dict(run.ledger),
+        "notes": list(run.notes),
     }
 
 

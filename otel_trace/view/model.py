@@ -110,7 +110,7 @@ def _find_circles(spans: Sequence[Span], parents: Mapping[str, Span]) -> list[Sp
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One job as it was recorded: its traces in the order they started."""
+    """One job as it was recorded: its traces in the order they started; `notes` say what was not read of it."""
 
     run_id: str
     traces: Sequence[Trace]
@@ -118,6 +118,7 @@ class Run:
     damage: Damage = field(default_factory=Damage)
     ledger: Mapping[str, int] = field(default_factory=dict)
     source: str = ""
+    notes: Sequence[str] = ()
 
     @cached_property
     def spans(self) -> list[Span]:

@@ -127,7 +127,7 @@ def _draw_tree(trace: Trace, look: Look) -> Iterator[Text]:
 
 def _draw_missing(run: Run, look: Look) -> Iterator[Text]:
     """Yield one paragraph that says what the run lost, nothing when it is whole."""
-    missing = [*_say_damage(run), *_say_losses(run)]
+    missing = [*run.notes, *_say_damage(run), *_say_losses(run)]
     if missing:
         yield Text()
         yield from _wrap(f"Not complete: {'; '.join(missing)}.", look, style="yellow")

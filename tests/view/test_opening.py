@@ -7,6 +7,7 @@ from otel_trace.cluster.process import host_name
 from otel_trace.errors import RunNotFound
 from otel_trace.journal.place import journal_root
 from otel_trace.view import open_run
+from otel_trace.view.errors import SourceFailed
 from tests.view.journals import write_run
 
 
@@ -96,25 +97,32 @@ def test_an_unknown_run_lists_the_known(root: Path) -> None:
     check_refused(f"'run-' begins 7 runs: {known}; give more of the id", "run-")
 
 
-@pytest.mark.parametrize("url", ["http://localhost:16686", "https://tempo.example/", "file:///x"])
-def test_a_url_is_not_yet_supported(url: str) -> None:
-    """A URL is refused with what can be opened."""
-    check_refused(
-        f"'{url}' is a URL, which is not yet supported; what can be opened: the newest run (no argument), "
-        "a run id or its beginning, a run's folder, a folder of runs, a .seg file",
-        url,
-    )
+@pytest.mark.parametrize(
+    "url", ["file:///x", "ftp://me:secret@host", "http://", "http://[::1", "http://h:99999"]
+)
+def test_other_urls_are_refused(url: str) -> None:
+    """A URL that cannot be asked is named, without its password, with one that could."""
+    shown = url.replace("me:secret@", "")
+    with pytest.raises(SourceFailed) as caught:
+        open_run(url)
+    assert f"'{shown}' is no address of a Jaeger or Tempo; one is http://host:16686" == str(caught.value)
 
 
 def test_another_file_is_refused(tmp_path: Path) -> None:
-    """A file that is no segment is named, with what can be opened."""
+    """A file that is neither a journal nor OTLP JSON is named."""
     path = tmp_path / "notes.txt"
     path.touch()
-    check_refused(
-        f"{str(path)!r} is not a journal; what can be opened: the newest run (no argument), "
-        "a run id or its beginning, a run's folder, a folder of runs, a .seg file",
-        path,
-    )
+    with pytest.raises(SourceFailed) as caught:
+        open_run(path)
+    assert f"{str(path)!r} is neither a journal nor OTLP JSON" == str(caught.value)
+
+
+def test_one_of_several_runs_is_chosen(root: Path) -> None:
+    """Beside a folder of runs, or none, an id says which one."""
+    write_run(root, "run-old", age_s=60)
+    write_run(root, "run-new")
+    for target in (None, root):
+        assert "run-old" == open_run(target, run="run-o").run_id
 
 
 @pytest.mark.parametrize("target", ["", "a\0b", "\ud800", "x" * 10_000, "../../nowhere"])

@@ -1,0 +1,127 @@
+"""A Tempo: search by TraceQL, traces by `/api/v2/traces`.
+
+What its search needs to be told: a range, or it leaves out what is stored; one that ends now, for what is old is found
+only by the time it arrived too; a limit, or there are 20. A trace is asked for without a range: with one around its own
+time, a trace that was sent late is empty.
+"""
+
+import re
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from otel_trace import names
+from otel_trace.view.errors import SourceFailed
+from otel_trace.view.sources.backend import DAY, MAX_TRACES, SECOND, FoundTraces, RemoteRun
+from otel_trace.view.sources.http import Client
+from otel_trace.view.sources.otlp_values import read_attributes
+
+_RANGE = 7 * DAY
+"""Tempo searches no longer range at once."""
+_AHEAD = 3_600 * SECOND
+_MAX_RANGES = 5
+_MAX_RUNS = 100
+_NUM_THREADS = 4
+_RUN = f'resource."{names.RUN_ID}"'
+_FACTS = f'select({_RUN}, resource."service.name")'
+_NEWEST_FIRST = "with (most_recent=true)"
+_LIMIT = re.compile(r"exceeds max limit (\d+)")
+
+Json = dict[str, Any]
+
+
+class TempoBackend:
+    """Tempo's query API."""
+
+    name = "Tempo"
+
+    def __init__(self, client: Client, clock: Callable[[], int] = time.time_ns) -> None:
+        self.url = client.url
+        self._client = client
+        self._clock = clock
+
+    def list_runs(self, *, only_newest: bool = False) -> list[RemoteRun]:
+        """Return the runs of the last seven days."""
+        if only_newest:
+            return self._look_at(f"{{ {_RUN} != nil }}")
+        first, last = self._list_ranges()[0]
+        path = f"/api/v2/search/tag/resource.{names.RUN_ID}/values"
+        answer = self._client.get_json(path, start=first // SECOND, end=last // SECOND) or {}
+        run_ids = [str(value.get("value")) for value in answer.get("tagValues") or ()]
+        with ThreadPoolExecutor(_NUM_THREADS) as pool:
+            runs = [
+                run for found in pool.map(self._look_at, map(_ask_for, run_ids[:_MAX_RUNS])) for run in found
+            ]
+        return sorted(runs, key=lambda run: -run.newest_ns)
+
+    def find_traces(self, run_id: str) -> FoundTraces:
+        """Return the traces of a run, week by week back to the first week that has none of it."""
+        found: dict[str, int] = {}
+        for window in self._list_ranges():
+            traces = self._search(_ask_for(run_id), window, MAX_TRACES + 1)
+            is_over = bool(found) and not traces
+            found |= {_read_id(trace): _read_start(trace) for trace in traces}
+            if is_over or len(found) > MAX_TRACES:
+                break
+        newest = sorted(found, key=lambda trace_id: -found[trace_id])
+        return FoundTraces(newest[:MAX_TRACES], has_more=len(newest) > MAX_TRACES)
+
+    def read_trace(self, trace_id: str) -> Any:
+        """Return a trace; of a Tempo before 2.7, in its older form."""
+        answer = self._client.get_json(f"/api/v2/traces/{trace_id}")
+        return self._client.get_json(f"/api/traces/{trace_id}") if answer is None else answer
+
+    def _list_ranges(self) -> list[tuple[int, int]]:
+        last = self._clock() + _AHEAD
+        return [(last - (number + 1) * _RANGE, last - number * _RANGE) for number in range(_MAX_RANGES)]
+
+    def _look_at(self, query: str) -> list[RemoteRun]:
+        """Return the run of the newest trace that a query finds, in a list; an empty one when it finds none."""
+        for window in self._list_ranges():
+            traces = self._search(f"{query} | {_FACTS}", window, 1)
+            if traces:
+                return [_read_run(max(traces, key=_read_start))]
+        return []
+
+    def _search(self, query: str, window: tuple[int, int], limit: int) -> list[Json]:
+        first, last = (moment // SECOND for moment in window)
+        arguments: dict[str, str | int] = {
+            "q": f"{query} {_NEWEST_FIRST}",
+            "start": first,
+            "end": last,
+            "spss": 1,
+        }
+        try:
+            answer = self._client.get_json("/api/search", **arguments | {"limit": limit})
+        except SourceFailed as error:
+            allowed = _LIMIT.search(str(error))
+            if allowed is None:
+                raise
+            answer = self._client.get_json("/api/search", **arguments | {"limit": int(allowed[1])})
+        return list((answer or {}).get("traces") or ())
+
+
+def _ask_for(run_id: str) -> str:
+    """Return the query for the spans of a run."""
+    escaped = run_id.replace("\\", "\\\\").replace('"', '\\"')
+    return f'{{ {_RUN} = "{escaped}" }}'
+
+
+def _read_id(trace: Json) -> str:
+    """Return a trace's id; the search leaves out its leading zeros."""
+    return str(trace["traceID"]).zfill(32)
+
+
+def _read_start(trace: Json) -> int:
+    return int(trace.get("startTimeUnixNano") or 0)
+
+
+def _read_run(trace: Json) -> RemoteRun:
+    facts: Json = {}
+    for span_set in trace.get("spanSets") or ():
+        for span in span_set.get("spans") or ():
+            facts |= read_attributes(span)
+    return RemoteRun(
+        str(facts.get(names.RUN_ID, "")), _read_start(trace), (str(facts.get("service.name", "")),)
+    )
