@@ -86,6 +86,7 @@ class Rotation:
         self._next_tick = 0
         self._lost_until_flush = 0
         self.segment: Segment = NO_SEGMENT
+        self._full: Segment = NO_SEGMENT  # while nothing new can be opened: the last one, for its tally
 
     # Opening.
 
@@ -107,9 +108,13 @@ class Rotation:
             if self.segment is not old or self._key is not key:
                 self._discard(following)
                 return
+            full, self._full = self._full, NO_SEGMENT
             self.segment = following or NO_SEGMENT
-            if old is not NO_SEGMENT:
-                self._close_segment(old)
+            if following is None:
+                self._full = full if old is NO_SEGMENT else old
+                return
+            for segment in (full, old):
+                self._close_segment(segment)
 
     def _open_next(self) -> Segment | None:
         try:
@@ -171,6 +176,8 @@ class Rotation:
     # Closing.
 
     def _close_segment(self, segment: Segment) -> None:
+        if segment is NO_SEGMENT:
+            return
         try:
             if segment.is_there():
                 # What is gone from a folder that is there was evicted, and counted by whoever did it.
@@ -200,7 +207,13 @@ class Rotation:
         except (OSError, JournalError) as error:
             self.ledger.count("removed", count_so_far(gone.starts))
             self._tell(error)
-        self.segment.write_tally(self.ledger.pack_tally(None))
+        self._write_tally()
+
+    def _write_tally(self) -> None:
+        """Keep the losses where a reader finds them: in the segment that is open or was so last."""
+        segment = self._full if self.segment is NO_SEGMENT else self.segment
+        with contextlib.suppress(OSError, ValueError):
+            segment.write_tally(self.ledger.pack_tally(None))
 
     def _tick(self) -> None:
         """Once a second: let the system begin to write to disk, and see that the file is still there."""
@@ -243,11 +256,12 @@ class Rotation:
     def _flush_current(self) -> None:
         """Wait for the current segment; once more when another thread closes it meanwhile."""
         while True:
-            segment = self.segment
+            segments = (self._full, self.segment)
             try:
-                segment.flush()
+                for segment in segments:
+                    segment.flush()
             except (OSError, ValueError):
-                if self.segment is segment:
+                if segments == (self._full, self.segment):
                     raise
             else:
                 return
@@ -255,13 +269,15 @@ class Rotation:
     def close(self) -> None:
         """Cut the file to its length and let it go; a later record would open another one."""
         with self._lock:
-            segment, self.segment = self.segment, NO_SEGMENT
-            if segment is not NO_SEGMENT:
+            segments = (self._full, self.segment)
+            self._full = self.segment = NO_SEGMENT
+            for segment in segments:
                 self._close_segment(segment)
 
     def after_fork(self) -> None:
         """Begin anew in a forked child: its own segment on its first record."""
-        segment = self.segment
+        segments = (self._full, self.segment)
         self._reset()
-        with contextlib.suppress(OSError, ValueError):
-            segment.abandon()
+        for segment in segments:
+            with contextlib.suppress(OSError, ValueError):
+                segment.abandon()

@@ -5,7 +5,6 @@ be encoded, a full segment, a failing disk, a forked child. While no segment can
 as lost and the disk is tried again once a second. There is no lock in the hot path.
 """
 
-import contextlib
 from collections.abc import Mapping
 from typing import Any, Protocol
 from zlib import crc32
@@ -159,8 +158,7 @@ class Writer(Rotation):
 
     def _lose(self, reason: str) -> bool:
         self.ledger.count(reason)
-        with contextlib.suppress(OSError, ValueError):
-            self.segment.write_tally(self.ledger.pack_tally(None))
+        self._write_tally()
         return False
 
 

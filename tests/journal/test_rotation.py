@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
@@ -193,6 +194,39 @@ def test_child_forked_while_a_segment_is_opened_has_its_own(tmp_path: Path) -> N
     run = read_run(tmp_path)
     assert [100, 100] == sorted(Counter(span.process.key for span in run.spans).values())
     assert not run.damage
+
+
+def test_child_opens_its_place_itself(tmp_path: Path) -> None:
+    """What opening the place does for a process (the end of a worker closes its journal) it does for a child too."""
+    opened = []
+
+    def open_place() -> Place:
+        opened.append(1)
+        return make_place(tmp_path)
+
+    writer = Writer(open_place, describe)
+    write_spans(writer, 1)
+    writer.after_fork()
+    write_spans(writer, 1)
+    writer.close()
+    assert [1, 1] == opened
+
+
+def test_end_of_the_stack_is_no_failure_of_the_disk(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A span lost where the program's stack ends does not stop the ones after it."""
+    attempts = []
+
+    def open_place() -> Place:
+        attempts.append(1)
+        if len(attempts) == 1:
+            raise RecursionError("maximum recursion depth exceeded")
+        return make_place(tmp_path)
+
+    with contextlib.closing(Writer(open_place, describe)) as writer:
+        assert 0 == write_spans(writer, 1, is_ended=False)
+        assert 1 == write_spans(writer, 1, first=2)
+        assert Counter(no_space=1) == writer.ledger.lost
+    assert [] == messages(caplog)
 
 
 @MAPPED
