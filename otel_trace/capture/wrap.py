@@ -131,7 +131,13 @@ def _wrap_plain(function: Callable[..., Any], caller: Caller) -> Callable[..., A
         except BaseException as error:
             fail(call, error)
             raise
-        finish(call, result)
+        if result is None:
+            try:  # what `finish` does, without the price of calling it
+                call.finish(None)
+            except Exception as error:
+                report_failure("the end of a span", error)
+        else:
+            finish(call, result)
         return result
 
     return wrapper

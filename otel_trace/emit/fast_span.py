@@ -141,11 +141,11 @@ class FastSpan(Span):
         self._status = Status(StatusCode.ERROR, message)
 
     def set_attribute(self, key: str, value: Any) -> None:
-        """Keep a plain value aside while there is room for it in any case; else do as the SDK does."""
+        """Keep a few plain values aside where the limits are the usual ones; else do as the SDK does."""
         extra = self._ot_extra
         if self._ot_is_touched or self._end_time is not None or value.__class__ not in _PLAIN:
             super().set_attribute(key, value)
-        elif key.__class__ is str and key and len(extra or ()) < self._ot_runtime.room - self._ot_site.room:
+        elif key.__class__ is str and key and len(extra or ()) < self._ot_runtime.max_extra:
             if extra is None:
                 self._ot_extra = {key: value}
             else:

@@ -4,6 +4,7 @@ A `JournalRuntime` belongs to a provider of ours and makes fast spans as long as
 listens there. A `PlainRuntime` belongs to anybody's provider and makes that provider's ordinary spans.
 """
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +22,13 @@ from otel_trace.emit.fast_span import open_fast_span
 from otel_trace.emit.ids import new_span_id, new_trace_id, plan_ids
 from otel_trace.emit.shared import FACTS_KEY, NO_FACTS, SharedFacts, SpanPlan, TraceShare
 from otel_trace.emit.site import Site
+from otel_trace.journal.clean import MAX_ATTRIBUTES
 from otel_trace.journal.writer import Writer
 
 if TYPE_CHECKING:
     from contextvars import ContextVar
+
+_MAX_EXTRA = 64
 
 Joined = tuple[TraceShare, SpanContext | None, int | None]
 
@@ -99,20 +103,16 @@ class JournalRuntime(PlainRuntime):
         self._follows_parent = type(sampler) in _PARENT_BASED
         self._never_samples = getattr(sampler, "_root", sampler) is sampling.ALWAYS_OFF
         limits = provider._span_limits
-        is_usual = limits.max_span_attribute_length is None and limits.max_span_attributes is not None
-        self.room = limits.max_span_attributes or 0 if is_usual else 0
+        is_usual = limits.max_span_attribute_length is None
+        self.max_extra = _MAX_EXTRA if is_usual and limits.max_span_attributes == MAX_ATTRIBUTES else 0
         self.others: tuple[SpanProcessor, ...] = ()  # processors beside the journal's
         self.describers = self.ladder.by_type
         self.learn = self.ladder.learn
+        if self.is_fast:
+            self.open = functools.partial(open_fast_span, self)  # type: ignore[method-assign] # one call less
         self.context: ContextVar[Context] | None = getattr(
             context_api._RUNTIME_CONTEXT, "_current_context", None
         )
-
-    def open(self, site: Site, values: Sequence[Any]) -> OpenCall | None:
-        if self.is_fast:
-            opened: OpenCall | None = open_fast_span(self, site, values)
-            return opened
-        return super().open(site, values)
 
     def open_planned(self, site: Site, ids: SpanPlan, facts: SharedFacts) -> OpenCall | None:
         if not self.is_fast:
@@ -135,6 +135,7 @@ class JournalRuntime(PlainRuntime):
     def add_other(self, processor: SpanProcessor) -> None:
         """Let another processor see all spans from here on: they are ordinary ones, and open ones end there too."""
         self.is_fast = False
+        self.open = super().open  # type: ignore[method-assign]
         self.others += (processor,)
 
     def join_trace(self, context: Context, parent: Any, site: Site) -> Joined | OpenCall | None:

@@ -23,7 +23,7 @@ class _Recorder:
         self.writer = self
         self.calls: list[str] = []
         self.others = ()
-        self.room = 0
+        self.max_extra = 0
         self.tracer = lambda _site: tracer
 
     def event(self, *record: Any) -> None:

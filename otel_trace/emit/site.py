@@ -7,14 +7,11 @@ from otel_trace import names
 from otel_trace.describe.facts import Facts
 from otel_trace.journal.values import add_value
 
-_MAX_FACTS = 33  # that one value may have
-_MAX_SHARED = 8
-
 
 class Site:
     """Written once a segment; each call refers to it. `params` are the attributes that the values of a call become."""
 
-    __slots__ = ("attributes", "data", "name", "params", "room", "scope", "stage")
+    __slots__ = ("attributes", "data", "name", "params", "scope", "stage")
 
     def __init__(
         self,
@@ -32,8 +29,6 @@ class Site:
         self.attributes = dict(attributes or {})
         self.params = tuple(params)
         self.stage = stage
-        # As many attributes as a call may come to at the most, with those of its step and its return value.
-        self.room = len(self.attributes) + _MAX_FACTS * (len(self.params) + 1) + _MAX_SHARED
         self.data: Mapping[str, Any] = {
             "name": name,
             "scope": [scope, version or "", schema_url or ""],
