@@ -6,6 +6,7 @@ journal to it.
 """
 
 import atexit
+import functools
 import os
 import sys
 import threading
@@ -86,6 +87,7 @@ class Started:
     """What this process has started: at most one journal, and the runtime in use."""
 
     def __init__(self) -> None:
+        self.lock = threading.RLock()
         self.writer: Writer | None = None
         self.processor: JournalProcessor | None = None
         self.own: JournalRuntime | None = None
@@ -93,6 +95,7 @@ class Started:
 
     def after_fork(self) -> None:
         """Go on in a forked child with a journal of its own."""
+        self.lock = threading.RLock()
         if self.writer is not None:
             self.writer.after_fork()
         if self.processor is not None:
@@ -107,6 +110,11 @@ def find_runtime() -> PlainRuntime:
     """Give the runtime for decorators in a program that may or may not have a provider."""
     if os.environ.get("OTEL_PYTHON_TRACER_PROVIDER"):
         trace_api.get_tracer_provider()  # loads the one the environment names
+    with _started.lock:
+        return _find_runtime()
+
+
+def _find_runtime() -> PlainRuntime:
     provider = trace_api._TRACER_PROVIDER
     own = _started.own
     if provider is None or (own is not None and provider is own.provider):
@@ -118,12 +126,13 @@ def find_runtime() -> PlainRuntime:
 
 def start(*, service_name: str = "") -> PlainRuntime:
     """Start recording for the whole program; what `configure()` does."""
-    provider = trace_api._TRACER_PROVIDER
-    if provider is None:
-        own = _started.own or _start_own(service_name)
-        trace_api.set_tracer_provider(own.provider)
-    elif _started.own is None or provider is not _started.own.provider:
-        _join_foreign(provider)
+    with _started.lock:
+        provider = trace_api._TRACER_PROVIDER
+        if provider is None:
+            own = _started.own or _start_own(service_name)
+            trace_api.set_tracer_provider(own.provider)
+        elif _started.own is None or provider is not _started.own.provider:
+            _join_foreign(provider)
     return find_runtime()
 
 
@@ -197,6 +206,7 @@ def _make_writer(run: Run, resource: Any) -> Writer:
         _close_at_end_of_worker(writer)
         if is_wanted():
             ensure_shipper(place.folder)
+            writer.on_tick = functools.partial(ensure_shipper, place.folder)
         return place
 
     def describe(key: ProcessKey, number: int) -> dict[str, Any]:

@@ -279,3 +279,24 @@ def test_span_after_shutdown_is_kept() -> None:
     )
     assert outcome.printed is True
     assert ["work", "work"] == outcome.names
+
+
+def test_threads_that_begin_at_once_share_one_journal() -> None:
+    """The first spans of many threads start one provider and one journal."""
+    outcome = run_program(
+        PRELUDE
+        + """
+import threading
+barrier = threading.Barrier(8)
+def begin():
+    barrier.wait()
+    work(1)
+threads = [threading.Thread(target=begin) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+import pathlib, os
+print(json.dumps(len(list(pathlib.Path(os.environ["OTELTRACE_DIR"]).rglob("*.seg")))))
+"""
+    )
+    assert 1 == outcome.printed
+    assert ["work"] * 8 == outcome.names
