@@ -4,14 +4,20 @@ The lock also speaks across containers that share a folder and cannot see each o
 with the last process that has the file, however that one ends.
 """
 
-import contextlib
 import fcntl
 
 
 def hold(fd: int) -> None:
-    """Say that the file is in use, for as long as it is open; where there are no locks, say nothing."""
-    with contextlib.suppress(OSError):
+    """Say that the file is in use, for as long as it is open; where there are no locks, say nothing.
+
+    Raises BlockingIOError when another process has just taken the file to cut it.
+    """
+    try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return
 
 
 def take(fd: int) -> bool:

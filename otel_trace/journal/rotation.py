@@ -13,13 +13,14 @@ from pathlib import Path
 from time import monotonic_ns, time_ns
 from typing import TYPE_CHECKING, Any
 
-from otel_trace._guard import tell_once
+from otel_trace._guard import report_failure, tell_once
 from otel_trace.cluster.process import ProcessKey, this_process
 from otel_trace.errors import JournalError
 from otel_trace.journal.bound import make_room
 from otel_trace.journal.clean import clean_value
 from otel_trace.journal.format import SUFFIX, Kind, encode, pack_frame
 from otel_trace.journal.ledger import Ledger
+from otel_trace.journal.no_segment import NO_SEGMENT
 from otel_trace.journal.place import Place
 from otel_trace.journal.segment import AppendedSegment, MappedSegment, Segment, count_so_far, create_file
 from otel_trace.journal.trim import sync_file, write_file
@@ -39,29 +40,6 @@ class _Closed:
     path: Path
     starts: "itertools.count[int]"
     is_synced: bool = False
-
-
-class _NoSegment:
-    """Stands where no segment is open: nothing is defined, so every record takes the slow way."""
-
-    def __init__(self) -> None:
-        self.ids: dict[Any, list[int]] = {}
-
-    def write(self, frame: bytes) -> int:  # noqa: ARG002 (as a segment does)
-        """Refuse, as a full segment does."""
-        raise ValueError("no segment is open")
-
-    def write_tally(self, frame: bytes) -> None:
-        """Nowhere to keep it yet."""
-
-    def flush(self) -> None:
-        """Nothing to wait for."""
-
-    def abandon(self) -> None:
-        """Nothing to let go of."""
-
-
-NO_SEGMENT: Any = _NoSegment()
 
 
 class Rotation:
@@ -157,7 +135,7 @@ class Rotation:
                     place.file_mode,
                     min(place.segment_bytes, _FIRST_BYTES << 3 * min(self._number - 1, 8)),
                 )
-            except FileExistsError:
+            except (FileExistsError, BlockingIOError):
                 continue
 
     def _discard(self, segment: Segment | None) -> None:
@@ -228,7 +206,10 @@ class Rotation:
             if self.segment is segment:  # else another thread has just closed it
                 self._tell(error)
         if self.on_tick is not None:
-            self.on_tick()
+            try:
+                self.on_tick()
+            except Exception as error:  # noqa: BLE001 (nothing of ours may raise into the user's program)
+                report_failure("what is done once a second", error)
 
     def _tell(self, error: Exception) -> None:
         tell_once(

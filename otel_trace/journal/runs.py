@@ -80,7 +80,19 @@ def remove_old_runs(root: Path, keep: Keep, current: str) -> list[str]:
                 shutil.rmtree(run.path, ignore_errors=True)
                 removed.append(run.run_id)
                 total -= run.num_bytes
+        if is_mine:
+            _remove_empty(root, oldest_ns, current)
     return removed
+
+
+def _remove_empty(root: Path, oldest_ns: int, current: str) -> None:
+    """Remove the old folders of runs that have written nothing."""
+    for folder in root.iterdir():
+        with contextlib.suppress(OSError):  # another one's, or not empty
+            if folder.name != current and folder.lstat().st_mtime_ns < oldest_ns:
+                for host in folder.iterdir():
+                    host.rmdir()
+                folder.rmdir()
 
 
 @contextlib.contextmanager

@@ -33,7 +33,7 @@ def cut_to_length(path: Path) -> int:
     fd = os.open(path, os.O_RDWR | _NOFOLLOW)
     try:
         before = os.fstat(fd)
-        if before.st_size % TAIL_BYTES or not take(fd) or _read_final_tally(path):
+        if not before.st_size or before.st_size % TAIL_BYTES or not take(fd) or _read_final_tally(path):
             return 0
         data = os.pread(fd, before.st_size, 0)
         contents, used = _count(data)

@@ -14,8 +14,10 @@ from otel_trace.journal.trim import _read_final_tally
 from otel_trace.journal.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+
+    import pytest
 
 KIB, MIB = 2**10, 2**20
 START_NS = 1_800_000_000_000_000_000
@@ -115,3 +117,17 @@ def frames_of(path: Path) -> list[bytes]:
 def is_cut(path: Path) -> bool:
     """Say whether a segment ends with its final tally, as a closed one does."""
     return _read_final_tally(path) is not None
+
+
+def failing_place(error: Exception) -> Callable[[], Place]:
+    """Return what opens no place."""
+
+    def open_place() -> Place:
+        raise error
+
+    return open_place
+
+
+def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return what was told."""
+    return [record.getMessage() for record in caplog.records]

@@ -64,6 +64,18 @@ def test_old_runs_are_removed(tmp_path: Path) -> None:
     assert ["age-1", "age-6"] == [run.run_id for run in find_runs(tmp_path)]
 
 
+def test_old_folders_without_a_journal_are_removed(tmp_path: Path) -> None:
+    """A run that wrote nothing leaves no folder for ever; what is not ours to know stays."""
+    for name in ("empty/node1", "fresh/node1", "current/node1", "other/data"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "other" / "data" / "file").touch()
+    for name in ("empty", "current", "other"):
+        os.utime(tmp_path / name, (1, 1))
+    assert [] == remove_old_runs(tmp_path, ALL, "current")
+    assert ["current", "fresh", "other"] == sorted(path.name for path in tmp_path.iterdir())
+    assert (tmp_path / "other" / "data" / "file").exists()
+
+
 def test_oldest_runs_are_removed_when_there_are_too_many_bytes(tmp_path: Path) -> None:
     """Over all runs no more is kept than the bytes allow."""
     for days in range(5):

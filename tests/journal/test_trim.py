@@ -5,9 +5,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from otel_trace.journal import reader
+from otel_trace.journal.hold import take
 from otel_trace.journal.reader import Damage
+from otel_trace.journal.segment import create_file
 from otel_trace.journal.trim import cut_to_length, read_contents
-from tests.journal.factories import DEAD, fill_with, frames_of, is_cut, make_writer
+from tests.journal.factories import DEAD, fill_with, frames_of, is_cut, make_writer, write_spans
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,3 +92,34 @@ def test_cutting_twice_is_cutting_once(tmp_path: Path) -> None:
 def test_contents_of_a_killed_segment_are_counted(tmp_path: Path) -> None:
     """Without a final tally the spans are counted one by one."""
     assert 5 == read_contents(fill_with(tmp_path, 5, key=DEAD, close=False)).starts
+
+
+def test_segment_that_was_just_created_is_left_alone(tmp_path: Path) -> None:
+    """It is empty until it is allocated, and then it is held."""
+    path = tmp_path / f"{DEAD}-000001.seg"
+    path.touch()
+    assert 0 == cut_to_length(path)
+    assert b"" == path.read_bytes()
+
+
+def test_segment_taken_before_it_was_held_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer whose new file another process has taken goes on with another file."""
+    taken: list[int] = []
+
+    def create_taken(path: Path, mode: int) -> int:
+        fd = create_file(path, mode)
+        if not taken:
+            taken.append(os.open(path, os.O_RDWR))
+            assert take(taken[0])
+        return fd
+
+    monkeypatch.setattr("otel_trace.journal.segment.create_file", create_taken)
+    writer = make_writer(tmp_path)
+    write_spans(writer, 1)
+    name = writer.segment.path.name
+    writer.close()
+    os.close(taken[0])
+    assert [name] == [path.name for path in tmp_path.iterdir()]
+    assert name.endswith("-000002.seg")
