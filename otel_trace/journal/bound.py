@@ -2,15 +2,16 @@
 
 Segments of processes that died without closing them are cut to their length first. What a live process
 writes is never touched, so the bound is exceeded while live processes alone need more, and by a segment
-each when several open one at the same moment. A segment is evicted with the starts in it, also of spans that
-are still open: such a span is counted, and its end is an orphan.
+each when several open one at the same moment. The first segment of a live process, where the spans began that
+last as long as it does, goes after all others. Any other span that is still open when the segment of its
+start is evicted is counted with the rest, and its end is an orphan.
 """
 
 import contextlib
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,13 +78,15 @@ def _list_segments(folder: Path) -> list[_Entry]:
     return sorted(found, key=lambda entry: (entry.time_ns, entry.path))
 
 
-def _find_closed(entries: list[_Entry], alive: set[ProcessKey], current: str) -> Iterator[_Entry]:
-    """Yield the segments that nobody writes: not the newest of a process that lives."""
+def _find_closed(entries: list[_Entry], alive: set[ProcessKey], current: str) -> list[_Entry]:
+    """Give the segments that nobody writes, in the order in which they go."""
     newest = _newest(entries)
-    for entry in entries:
-        is_busy = entry.key in alive and entry.number == newest[entry.key]
-        if not is_busy and entry.path.name != current:
-            yield entry
+    closed = [
+        entry
+        for entry in entries
+        if entry.path.name != current and not (entry.key in alive and entry.number == newest[entry.key])
+    ]
+    return sorted(closed, key=lambda entry: entry.number == 1 and entry.key in alive)
 
 
 def _newest(entries: list[_Entry]) -> dict[ProcessKey, int]:

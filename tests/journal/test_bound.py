@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -70,11 +71,29 @@ def test_journal_stays_within_its_bound(tmp_path: Path, *, is_mapped: bool) -> N
 
 
 def test_oldest_goes_first(tmp_path: Path) -> None:
-    """The spans that are left are the newest ones."""
+    """The spans that are left are those of the process's beginning, and the newest ones."""
     with writing(tmp_path, max_bytes=300 * KIB) as writer:
         write_spans(writer, 6000)
-    left = {int(span.span_id, 16) for span in read_run(tmp_path).spans}
-    assert set(range(6001 - len(left), 6001)) == left
+    left = [int(span.span_id, 16) for span in read_run(tmp_path).spans]
+    (gap,) = [number for number, following in pairwise(left) if following != number + 1]
+    assert [*range(1, gap + 1), *range(6001 - len(left) + gap, 6001)] == left
+
+
+def test_first_segment_goes_when_nothing_else_does(tmp_path: Path) -> None:
+    """The bound holds also against the beginning of a live process."""
+    with writing(tmp_path, max_bytes=140 * KIB) as writer:
+        write_spans(writer, 6000)
+        assert 140 * KIB >= disk_bytes(tmp_path)
+    assert 1 not in {int(span.span_id, 16) for span in read_run(tmp_path).spans}
+
+
+def test_span_that_lasts_as_long_as_its_process_is_kept(tmp_path: Path) -> None:
+    """A span opened at the beginning ends where it began, however much was evicted between."""
+    with writing(tmp_path, max_bytes=300 * KIB) as writer:
+        write_spans(writer, 1, is_ended=False)
+        write_spans(writer, 6000, first=2)
+        writer.end(1, 2**62)
+    assert [2**62] == [span.end_ns for span in read_run(tmp_path).spans if int(span.span_id, 16) == 1]
 
 
 def test_newest_segment_of_a_live_process_stays(tmp_path: Path) -> None:
@@ -157,7 +176,7 @@ def test_own_segments_are_not_read_to_be_evicted(tmp_path: Path, monkeypatch: py
 
 def test_span_open_across_an_eviction_is_counted(tmp_path: Path) -> None:
     """An open span that began in an evicted segment is in the ledger, its end an orphan."""
-    with writing(tmp_path, max_bytes=200 * KIB) as writer:
+    with writing(tmp_path, max_bytes=140 * KIB) as writer:
         write_spans(writer, 1, is_ended=False)
         write_spans(writer, 4000, first=2)
         writer.end(1, 1)
