@@ -13,6 +13,7 @@ from benchmarks import (
     disabled_call,
     disk_size,
     logfire_call,
+    shipper,
     start_cost,
     touched_call,
     unsampled_call,
@@ -20,7 +21,16 @@ from benchmarks import (
 from benchmarks.harness import Benchmark, Effort
 from benchmarks.result import Row, find_spread
 
-FILES = (captured_call, touched_call, logfire_call, unsampled_call, disabled_call, start_cost, disk_size)
+FILES = (
+    captured_call,
+    touched_call,
+    logfire_call,
+    unsampled_call,
+    disabled_call,
+    start_cost,
+    disk_size,
+    shipper,
+)
 
 
 def main() -> int:
