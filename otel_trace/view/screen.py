@@ -44,7 +44,8 @@ def draw_run(run: Run, traces: Sequence[Trace], look: Look) -> Iterator[Text]:
 def _draw_head(run: Run, look: Look) -> Iterator[Text]:
     services = sorted({str(process.resource.get("service.name", "")) for process in run.processes} - {""})
     name = [Text(f"of {clean_text(', '.join(services))}")] if services else []
-    yield from fill_lines([Text("Run"), Text(clean_text(run.run_id, 200), "bold"), *name], look.width, " ")
+    title = [Text("Run"), Text(clean_text(run.run_id, 200), "bold")]
+    yield from fill_lines([*(title if run.run_id else [Text("Spans of no run")]), *name], look.width, " ")
     counts = [
         _say_processes(run),
         format_count(len(run.traces), "trace"),

@@ -2,12 +2,15 @@
 
 import dataclasses
 import hashlib
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from otel_trace.journal.span_data import KINDS, STATUSES, EventData, LinkData, SpanData
 
 Json = dict[str, Any]
+
+_NO_NUMBERS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def make_request(spans: Iterable[SpanData]) -> Json:
@@ -75,7 +78,7 @@ def make_value(value: Any) -> Json:
     if isinstance(value, int):
         return {"intValue": str(value)}
     if isinstance(value, float):
-        return {"doubleValue": value}
+        return {"doubleValue": value if math.isfinite(value) else _NO_NUMBERS[str(value)]}
     if isinstance(value, list):
         return {"arrayValue": {"values": [make_value(item) for item in value]}}
     return {"stringValue": value}

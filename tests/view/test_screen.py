@@ -1,3 +1,5 @@
+import dataclasses
+
 from otel_trace.journal.reader import Damage
 from otel_trace.view.look import Look
 from otel_trace.view.model import Run
@@ -129,3 +131,10 @@ def test_many_loops_are_cut() -> None:
     ]
     assert "... 93 more loops; --limit 0 shows all" == draw(make_run(*spans))[-1]
     assert 99 * 3 + 2 == len(draw(make_run(*spans), make_look(limit=None)))
+
+
+def test_spans_of_no_run_are_told_as_such() -> None:
+    """Spans of another program, read from a file or a backend, belong to no run."""
+    run = dataclasses.replace(make_run(make_span("a")), run_id="", notes=["there are more traces"])
+    lines = draw(run)
+    assert ("Spans of no run", "Not complete: there are more traces.") == (lines[0], lines[-1])

@@ -18,7 +18,15 @@ Json = dict[str, Any]
 
 _WRAPPERS = ("result", "trace")
 _LISTS = ("resourceSpans", "batches")
-_NOT_AS_PROMISED = (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError)
+_NOT_AS_PROMISED = (
+    AttributeError,
+    IndexError,
+    KeyError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 _KINDS = ("unspecified", *KINDS)
 
 

@@ -15,7 +15,7 @@ from otel_trace.errors import RunNotFound
 from otel_trace.view.errors import SourceFailed
 from otel_trace.view.model import Run
 from otel_trace.view.plain import clean_text
-from otel_trace.view.sources.backend import MAX_TRACES, Backend, FoundTraces, RemoteRun, gather_runs
+from otel_trace.view.sources.backend import Backend, FoundTraces, RemoteRun, gather_runs
 from otel_trace.view.sources.choosing import choose_run
 from otel_trace.view.sources.http import Client
 from otel_trace.view.sources.jaeger import JaegerBackend
@@ -88,8 +88,12 @@ def open_remote(url: str, run: str | None = None) -> Run:
     if address.trace_id is not None:
         return _read_one(backend, address.trace_id)
     run_id, found = _find_run(backend, run or address.run_id)
-    notes = [f"only its newest {MAX_TRACES:,} traces were asked for"] if found.has_more else []
+    notes = [_say_more(len(found.trace_ids))] if found.has_more else []
     return _read_traces(backend, found.trace_ids, notes).make_run(run_id, source=backend.url, notes=notes)
+
+
+def _say_more(number: int) -> str:
+    return f"there are more traces: only the newest {number:,} were asked for"
 
 
 def find_remote_runs(url: str) -> tuple[str, list[RemoteRun]]:

@@ -1,13 +1,13 @@
 """A Tempo: search by TraceQL, traces by `/api/v2/traces`.
 
-What its search needs to be told: a range, or it leaves out what is stored; one that ends now, for what is old is found
-only by the time it arrived too; a limit, or there are 20. A trace is asked for without a range: with one around its own
-time, a trace that was sent late is empty.
+What its search needs to be told: a range, or it leaves out what is stored; one that ends now, for what is stored is
+found only by the time it arrived too; none, or it leaves out what was sent late and is not stored yet; a limit, or there
+are 20. A trace is asked for without a range: with one around its own time, a trace that was sent late is empty.
 """
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -20,7 +20,7 @@ from otel_trace.view.sources.otlp_values import read_attributes
 _RANGE = 7 * DAY
 """Tempo searches no longer range at once."""
 _AHEAD = 3_600 * SECOND
-_MAX_RANGES = 5
+_NUM_WEEKS = 5
 _MAX_RUNS = 100
 _NUM_THREADS = 4
 _RUN = f'resource."{names.RUN_ID}"'
@@ -45,61 +45,70 @@ class TempoBackend:
         """Return the runs of the last seven days."""
         if only_newest:
             return self._look_at(f"{{ {_RUN} != nil }}")
-        first, last = self._list_ranges()[0]
-        path = f"/api/v2/search/tag/resource.{names.RUN_ID}/values"
-        answer = self._client.get_json(path, start=first // SECOND, end=last // SECOND) or {}
-        run_ids = [str(value.get("value")) for value in answer.get("tagValues") or ()]
         with ThreadPoolExecutor(_NUM_THREADS) as pool:
-            runs = [
-                run for found in pool.map(self._look_at, map(_ask_for, run_ids[:_MAX_RUNS])) for run in found
-            ]
+            queries = map(_ask_for, self._list_run_ids()[:_MAX_RUNS])
+            runs = [run for found in pool.map(self._look_at, queries) for run in found]
         return sorted(runs, key=lambda run: -run.newest_ns)
+
+    def _list_run_ids(self) -> list[str]:
+        run_ids: dict[str, None] = {}
+        for window in ({}, self._say_week(0)):
+            answer = (
+                self._client.get_json(f"/api/v2/search/tag/resource.{names.RUN_ID}/values", **window) or {}
+            )
+            run_ids |= {str(value.get("value")): None for value in answer.get("tagValues") or ()}
+        return list(run_ids)
 
     def find_traces(self, run_id: str) -> FoundTraces:
         """Return the traces of a run, week by week back to the first week that has none of it."""
         found: dict[str, int] = {}
-        for window in self._list_ranges():
-            traces = self._search(_ask_for(run_id), window, MAX_TRACES + 1)
+        is_full = False
+        for traces, is_full in self._search_back(_ask_for(run_id), MAX_TRACES + 1):
             is_over = bool(found) and not traces
             found |= {_read_id(trace): _read_start(trace) for trace in traces}
-            if is_over or len(found) > MAX_TRACES:
+            if is_over or is_full:
                 break
         newest = sorted(found, key=lambda trace_id: -found[trace_id])
-        return FoundTraces(newest[:MAX_TRACES], has_more=len(newest) > MAX_TRACES)
+        return FoundTraces(newest[:MAX_TRACES], has_more=is_full or len(newest) > MAX_TRACES)
 
     def read_trace(self, trace_id: str) -> Any:
         """Return a trace; of a Tempo before 2.7, in its older form."""
         answer = self._client.get_json(f"/api/v2/traces/{trace_id}")
         return self._client.get_json(f"/api/traces/{trace_id}") if answer is None else answer
 
-    def _list_ranges(self) -> list[tuple[int, int]]:
-        last = self._clock() + _AHEAD
-        return [(last - (number + 1) * _RANGE, last - number * _RANGE) for number in range(_MAX_RANGES)]
-
     def _look_at(self, query: str) -> list[RemoteRun]:
         """Return the run of the newest trace that a query finds, in a list; an empty one when it finds none."""
-        for window in self._list_ranges():
-            traces = self._search(f"{query} | {_FACTS}", window, 1)
+        for traces, _ in self._search_back(f"{query} | {_FACTS}", 1):
             if traces:
                 return [_read_run(max(traces, key=_read_start))]
         return []
 
-    def _search(self, query: str, window: tuple[int, int], limit: int) -> list[Json]:
-        first, last = (moment // SECOND for moment in window)
-        arguments: dict[str, str | int] = {
-            "q": f"{query} {_NEWEST_FIRST}",
-            "start": first,
-            "end": last,
-            "spss": 1,
-        }
+    def _search_back(self, query: str, limit: int) -> Iterator[tuple[list[Json], bool]]:
+        """Yield what a query finds, week by week, and whether there may be more; this week with what is not stored."""
+        recent, is_full = self._search(query, {}, limit)
+        for number in range(_NUM_WEEKS):
+            stored, is_cut = self._search(query, self._say_week(number), limit)
+            yield [*recent, *stored], is_full or is_cut
+            recent, is_full = [], False
+
+    def _say_week(self, number: int) -> dict[str, int]:
+        """Return the week that ends so many weeks ago."""
+        last = self._clock() + _AHEAD - number * _RANGE
+        return {"start": (last - _RANGE) // SECOND, "end": last // SECOND}
+
+    def _search(self, query: str, window: dict[str, int], limit: int) -> tuple[list[Json], bool]:
+        """Return the traces that a query finds, and whether there may be more."""
+        asked = f"{query} {_NEWEST_FIRST}"
         try:
-            answer = self._client.get_json("/api/search", **arguments | {"limit": limit})
+            answer = self._client.get_json("/api/search", q=asked, spss=1, limit=limit, **window)
         except SourceFailed as error:
             allowed = _LIMIT.search(str(error))
             if allowed is None:
                 raise
-            answer = self._client.get_json("/api/search", **arguments | {"limit": int(allowed[1])})
-        return list((answer or {}).get("traces") or ())
+            limit = int(allowed[1])
+            answer = self._client.get_json("/api/search", q=asked, spss=1, limit=limit, **window)
+        traces = list((answer or {}).get("traces") or ())
+        return traces, len(traces) >= limit
 
 
 def _ask_for(run_id: str) -> str:
