@@ -15,6 +15,7 @@ from otel_trace.journal.values import add_value, bound_attributes
 
 _START, _DEFINITION, _TALLY = int(Kind.START), int(Kind.DEFINITION), int(Kind.TALLY)
 _NOTHING: dict[str, Any] = {}
+_MAX_NAMED = 50_000
 
 
 class Definitions:
@@ -23,7 +24,8 @@ class Definitions:
     def __init__(self, records: list[list[Any]], damage: Damage) -> None:
         self._damage = damage
         self._by_number: dict[Any, dict[str, Any]] = {}
-        self._sites: dict[Any, _Site] = {}
+        self._sites: dict[Any, Site] = {}
+        self._named: dict[tuple[str, Any], Shared] = {}
         for record in records:
             if record[0] == _DEFINITION:
                 self.add(record)
@@ -45,18 +47,36 @@ class Definitions:
             return _NOTHING
         return found
 
-    def site(self, reference: list[int]) -> "_Site":
+    def named(self, name: str, reference: list[int]) -> "Shared":
+        """Give the attributes that a reference comes to under a name; made once, since so many spans share them."""
+        key = (name, reference[0])
+        shared = self._named.get(key)
+        if shared is None:
+            shared = Shared()
+            add_value(shared, name, self.resolve(reference))
+            if len(self._named) < _MAX_NAMED and reference[0] in self._by_number:
+                self._named[key] = shared
+        return shared
+
+    def site(self, reference: list[int]) -> "Site":
         """Give a site, read once."""
         site = self._sites.get(reference[0])
         if site is None:
             data = self.resolve(reference)
-            site = _Site(data)
+            site = Site(data)
             if data is not _NOTHING:
                 self._sites[reference[0]] = site
         return site
 
 
-class _Site:
+class Shared(dict[str, Any]):
+    """Attributes that many spans share; `encoded` is for whoever sends them."""
+
+    __slots__ = ("encoded",)
+    encoded: bytes
+
+
+class Site:
     """What all calls of one function share."""
 
     __slots__ = ("attributes", "name", "params", "scope", "version")
@@ -64,7 +84,7 @@ class _Site:
     def __init__(self, data: Mapping[str, Any]) -> None:
         self.name = str(data.get("name", "?"))
         self.scope, self.version, *_ = [str(part or "") for part in data.get("scope") or ("", "")]
-        self.attributes = dict(data.get("attributes") or {})
+        self.attributes = Shared(data.get("attributes") or {})
         self.params = [str(name) for name in data.get("params") or ()]
 
 
@@ -129,12 +149,8 @@ class Joiner:
             return
         site = definitions.site(site_ref)
         context, more = (*rest, None, None)[:2] if rest else (None, None)
-        attributes = site.attributes.copy()
-        if context is not None:
-            attributes.update(definitions.resolve(context))
-        for name, value in zip(site.params, values, strict=False):
-            add_value(attributes, name, definitions.resolve(value))
         more = more or _NOTHING
+        attributes = self._gather(site, context, values, definitions)
         if more:
             attributes.update(more.get("a") or _NOTHING)
         start_ns = _read_time(time)
@@ -154,6 +170,27 @@ class Joiner:
         )
         self._last_ns = max(self._last_ns, start_ns)
 
+    def _gather(
+        self, site: Site, context: Any, values: list[Any], definitions: Definitions
+    ) -> dict[str, Any]:
+        """Give the attributes of a span at its start, in the order of its parameters."""
+        attributes = dict(site.attributes)
+        if context is not None:
+            attributes.update(self._name(context, "", definitions))
+        for name, value in zip(site.params, values, strict=False):
+            if value.__class__ is list:
+                attributes.update(definitions.named(name, value))
+            else:
+                add_value(attributes, name, value)
+        return attributes
+
+    @staticmethod
+    def _name(value: Any, name: str, definitions: Definitions) -> Mapping[str, Any]:
+        """Give the attributes of a reference, or of facts that stand in its place."""
+        if value.__class__ is list:
+            return definitions.named(name, value)
+        return {name + suffix: fact for suffix, fact in value.items()}
+
     def _find(self, record: list[Any]) -> SpanData | None:
         span = self._spans.get(record[1])
         if span is None:
@@ -170,9 +207,15 @@ class Joiner:
         if not rest:
             return
         result, more = (*rest, None)[:2]
-        add_value(span.attributes, names.RETURN, definitions.resolve(result))
+        if result.__class__ is list:
+            self._add_shared(span, definitions.named(names.RETURN, result))
+        elif result is not None:
+            add_value(span.attributes, names.RETURN, result)
         if more:
             _apply_more(span, more)
+
+    def _add_shared(self, span: SpanData, shared: Shared) -> None:
+        span.attributes.update(shared)
 
     def _event(self, record: list[Any], definitions: Definitions) -> None:  # noqa: ARG002 (called like the others)
         span = self._find(record)

@@ -110,9 +110,14 @@ class _Scan:
             offset = found.start()
             if unpack_payload(data, offset) is not None:
                 return offset
-            self._patience -= FRAME.size + min(FRAME.unpack_from(data, offset)[1], MAX_PAYLOAD)
+            self._patience -= FRAME.size + self._price(FRAME.unpack_from(data, offset)[1], offset)
             offset += 1
         return len(data)
+
+    def _price(self, length: int, offset: int) -> int:
+        """Give how many bytes were checksummed for a frame of that length: none where it cannot be."""
+        can_be = length <= min(MAX_PAYLOAD, len(self._data) - offset - FRAME.size)
+        return length if can_be else 0
 
     def _count_gap(self, begin: int, end: int) -> None:
         """Count a gap as damage, unless it is the unused part of a segment: zeros up to the tally or the end.

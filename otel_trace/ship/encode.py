@@ -4,7 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from otel_trace.journal.join import Shared
 from otel_trace.journal.span_data import KINDS, STATUSES, EventData, LinkData, ProcessData, SpanData
+from otel_trace.ship.parted import Parted
 from otel_trace.ship.wire import (
     BYTES,
     FIXED32,
@@ -53,7 +55,7 @@ def encode_span(span: SpanData) -> EncodedSpan:
         _KIND_BYTES[span.kind],
         fixed64(_START, span.start_ns),
         fixed64(_END, span.end_ns or span.start_ns + 1),
-        attributes(_ATTRIBUTES, span.attributes),
+        _encode_attributes(span.attributes),
         *(block(_EVENTS, _encode_event(event)) for event in span.events),
         *(block(_LINKS, _encode_link(link)) for link in span.links),
         _FLAG_BYTES,
@@ -66,6 +68,21 @@ def encode_span(span: SpanData) -> EncodedSpan:
     if span.status != "unset":
         parts.append(block(_STATUS, _encode_status(span)))
     return EncodedSpan(span.process, (span.scope, span.scope_version), span.span_id, b"".join(parts))
+
+
+def _encode_attributes(values: dict[str, Any]) -> bytes:
+    if not isinstance(values, Parted):
+        return attributes(_ATTRIBUTES, values)
+    parts = [_encode_shared(shared) for shared in values.shared]
+    return b"".join(parts) + attributes(_ATTRIBUTES, values)
+
+
+def _encode_shared(shared: Shared) -> bytes:
+    try:
+        return shared.encoded
+    except AttributeError:
+        shared.encoded = attributes(_ATTRIBUTES, shared)
+        return shared.encoded
 
 
 def _encode_event(event: EventData) -> bytes:

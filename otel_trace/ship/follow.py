@@ -11,10 +11,13 @@ from typing import Any
 
 from otel_trace.cluster.process import ProcessKey
 from otel_trace.journal.bound import parse_name
+from otel_trace.journal.clean import MAX_ATTRIBUTES
 from otel_trace.journal.format import FORMATS, FRAME, SUFFIX, Kind, decode_payload, unpack_payload
-from otel_trace.journal.join import Definitions, Joiner, bound_span
+from otel_trace.journal.join import Definitions, Joiner, Shared, Site, bound_span
 from otel_trace.journal.reader import Damage, scan_frames
 from otel_trace.journal.span_data import ProcessData, SpanData
+from otel_trace.journal.values import add_value
+from otel_trace.ship.parted import Parted
 
 _CHUNK = 2**20
 _PATIENCE = 2.0  # for a thread that still writes into a segment that has a successor
@@ -51,8 +54,7 @@ class _Stream(Joiner):
             self._try(self._end, record, definitions)
             span = self._spans.pop(record[1], None) if len(record) > 1 else None
             if span is not None:
-                bound_span(span)
-                self.ended.append((span, position))
+                self.ended.append((_settle(span), position))
         elif kind == Kind.EVENT:
             self._try(self._event, record, definitions)
         elif kind == Kind.LINK:
@@ -60,6 +62,36 @@ class _Stream(Joiner):
         elif kind == Kind.TALLY:
             self._take_tally(record, 0)
             self.is_closed = len(record) > 2 and type(record[2]) is int
+
+    def _gather(
+        self, site: Site, context: Any, values: list[Any], definitions: Definitions
+    ) -> dict[str, Any]:
+        attributes = Parted([site.attributes])
+        if context.__class__ is list:
+            attributes.shared.append(definitions.named("", context))
+        elif context is not None:
+            attributes.update(context)
+        for name, value in zip(site.params, values, strict=False):
+            if value.__class__ is list:
+                attributes.shared.append(definitions.named(name, value))
+            else:
+                add_value(attributes, name, value)
+        return attributes
+
+    def _add_shared(self, span: SpanData, shared: Shared) -> None:
+        if isinstance(span.attributes, Parted):
+            span.attributes.shared.append(shared)
+        else:
+            span.attributes.update(shared)
+
+
+def _settle(span: SpanData) -> SpanData:
+    """Put the parts together where they cannot be sent as they are."""
+    attributes = span.attributes
+    if isinstance(attributes, Parted) and (attributes.has_clash() or attributes.count() > MAX_ATTRIBUTES):
+        span.attributes = attributes.merge()
+    bound_span(span)
+    return span
 
 
 class Follower:
@@ -86,9 +118,12 @@ class Follower:
         return self._number, self._offset
 
     @property
-    def open_spans(self) -> dict[int, SpanData]:
-        """Give the spans that have not ended, by id."""
-        return self._stream.open_spans
+    def open_spans(self) -> list[SpanData]:
+        """Give the spans that have not ended."""
+        for span in self._stream.open_spans.values():
+            if isinstance(span.attributes, Parted):
+                span.attributes = span.attributes.merge()
+        return list(self._stream.open_spans.values())
 
     @property
     def last_ns(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from otel_trace.journal.format import MAX_PAYLOAD, encode, pack_frame
 from otel_trace.journal.reader import Damage, scan_frames
@@ -53,6 +53,7 @@ def read_data(data: bytes) -> RunData:
         return read_run(Path(name))
 
 
+@example([(0, 0), (85, 1), (118, 0), (175, 0)])
 @given(st.lists(st.tuples(offsets, st.integers(0, 7)), min_size=1, max_size=20))
 def test_flipped_bits(flips: list[tuple[int, int]]) -> None:
     """Exactly the frames without a flipped bit are found, and damage is counted if any was hit."""
