@@ -17,7 +17,9 @@ from otel_trace.journal.writer import Writer
 from tests.journal.factories import (
     KIB,
     MODES,
+    bury,
     describe,
+    die,
     failing_place,
     is_cut,
     make_place,
@@ -86,6 +88,19 @@ def test_disk_is_tried_again_after_a_second(tmp_path: Path, monkeypatch: pytest.
     writer.close()
     assert 2 == len(attempts)
     assert {"created": 5, "journal": 2, "no_space": 3, "end_no_space": 3} == read_run(tmp_path).ledger
+
+
+def test_loss_is_kept_in_the_last_segment(tmp_path: Path) -> None:
+    """While no segment can be opened the one before stays, for its tally: a kill then hides no loss."""
+    places = [make_place(tmp_path)]
+    writer = Writer(lambda: places.pop() if places else failing_place(OSError("no"))(), describe)
+    write_spans(writer, 3)
+    writer._place = None
+    writer.segment.write = refuse
+    write_spans(writer, 2, first=4)
+    die(writer)
+    bury(tmp_path)
+    assert {"created": 5, "journal": 3, "no_space": 2, "end_no_space": 2} == read_run(tmp_path).ledger
 
 
 def test_failing_segment_is_followed_by_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
