@@ -29,6 +29,12 @@ def backend(request: pytest.FixtureRequest) -> Backend:
     return server
 
 
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Return a run of two ranks with tensors, recorded once: loading torch is the most of it."""
+    return record_run(tmp_path_factory.mktemp("recorded"), "tensors")
+
+
 def send_run(backend: Backend, run: Run) -> Run:
     """Send a run to a backend as a shipper would; return it as the backend shows it."""
     send_spans(backend.otlp_http, make_sendable(run.spans, time.time_ns()))
@@ -40,10 +46,9 @@ def read_back(backend: Backend, run: Run) -> Run:
     return wait_for_run(backend.traces().url, run.run_id, lambda found: len(found.spans) >= len(run.spans))
 
 
-def test_a_backend_tells_the_same_as_the_journal(backend: Backend, tmp_path: Path) -> None:
+def test_a_backend_tells_the_same_as_the_journal(backend: Backend, recorded: Run) -> None:
     """Two ranks with tensors, errors, events, links and a library's spans, one of them killed: the same run."""
-    run = record_run(tmp_path, "tensors")
-    found = send_run(backend, run)
+    run, found = recorded, send_run(backend, recorded)
     assert describe_run(run) == describe_run(found)
     assert (False, [], backend.traces().url) == (bool(found.damage), found.notes, found.source)
     shapes = [span.attributes.get("return.shape") for span in found.spans if span.name == "load"]
