@@ -4,7 +4,8 @@ OtelTraceError
 ├── JournalError          a journal cannot be used
 │   ├── FolderRefused     the folder is not safely ours
 │   └── FormatRefused     a segment of a version that this reader does not know
-└── RunNotFound           no run answers to that name
+├── RunNotFound           no run answers to that name
+└── ExporterRefused       the exporter would not do what the environment asks for
 """
 
 
@@ -26,3 +27,7 @@ class FormatRefused(JournalError):
 
 class RunNotFound(OtelTraceError):
     """No run on this machine answers to that name."""
+
+
+class ExporterRefused(OtelTraceError):
+    """An exporter cannot be made, or would send with less protection than was asked for."""

@@ -32,3 +32,9 @@ LENGTH = ".length"
 # Numbers that no backend can hold (NaN, infinities, integers beyond 64 bits): left out as numbers, said here.
 UNREPRESENTABLE = "otel_trace.unrepresentable"
 IN_WORDS = ".in_words"  # the fact that becomes an entry there; never on the wire itself
+
+# What the shipper adds: a marker of a span that is still open, the end of one whose process died, and, on the
+# link from a marker to its span, what kind of link it is.
+OPEN = "otel_trace.open"
+INTERRUPTED = "otel_trace.interrupted"
+LINK = "otel_trace.link"

@@ -40,7 +40,7 @@ def view(
     from otel_trace.view.opening import open_run
     from otel_trace.view.select import Selection, select_traces
 
-    opened = open_run(source, run=run)
+    opened = open_run(source, run=run, step=step)
     traces = select_traces(opened, Selection(trace_id=trace_id, step=step, rank=rank))
     if is_json:
         for piece in format_run(opened, traces):

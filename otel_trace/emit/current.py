@@ -61,20 +61,26 @@ def is_disabled() -> bool:
     return bool(config.read("OTEL_SDK_DISABLED"))
 
 
-def configure(*, service_name: str = "") -> None:
+def configure(*, service_name: str = "", ship: bool = False) -> None:
     """Start recording for the whole program; everything not said here is read from the environment.
+
+    Where the program has a provider of its own, that one's exporters send, and nothing is sent twice; `ship=True`
+    sends the journal as well.
 
     >>> import otel_trace as ot
     >>> ot.configure()
     """
     if not is_disabled():
-        CURRENT.runtime = importlib.import_module(_HEAVY).start(service_name=service_name)
+        CURRENT.runtime = importlib.import_module(_HEAVY).start(service_name=service_name, ship=ship)
 
 
-def flush() -> bool:
-    """Wait until all spans so far are where they go; True when they are."""
+def flush(timeout: float = 10.0) -> bool:
+    """Wait until all spans so far are where they go: on disk and, with an exporter, acknowledged by the backend.
+
+    True when they are, False when the time was over before.
+    """
     heavy = sys.modules.get(_HEAVY)
-    return heavy is None or bool(heavy.flush())
+    return heavy is None or bool(heavy.flush(timeout))
 
 
 def shutdown() -> None:

@@ -4,7 +4,7 @@ Their start is durable when they start and their end when they end, with the eve
 between. A span that was open at a fork belongs to the parent: the child does not end it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from opentelemetry import context as context_api
@@ -25,8 +25,9 @@ _MAX_SCOPES = 1000
 class JournalProcessor(SpanProcessor):
     """Writes every sampled span of a provider into the journal."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, flush: Callable[[float], bool] | None = None) -> None:
         self.writer = writer
+        self._flush = flush
         self._open: dict[int, int] = {}
         self._sites: dict[Any, Site] = {}
 
@@ -81,7 +82,7 @@ class JournalProcessor(SpanProcessor):
         self.writer.close()
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        return self.writer.flush()
+        return self.writer.flush() if self._flush is None else self._flush(timeout_millis / 1000)
 
     def after_fork(self) -> None:
         """Go on in a forked child, where no span has started yet."""

@@ -28,8 +28,9 @@ from otel_trace._guard import report_failure, tell_once
 from otel_trace.cluster.process import ProcessKey, host_name
 from otel_trace.cluster.run import Run, current_run
 from otel_trace.emit.clock import read_anchor
+from otel_trace.emit.delivered import find_end, wait_at_exit, wait_until_delivered
 from otel_trace.emit.ids import new_span_id, new_trace_id
-from otel_trace.emit.launch import ensure_shipper, is_wanted, wait_for_delivery
+from otel_trace.emit.launch import ensure_shipper, is_shipped, is_wanted
 from otel_trace.emit.processor import JournalProcessor
 from otel_trace.emit.resource import describe_child, describe_process, make_resource
 from otel_trace.emit.runtime import JournalRuntime, PlainRuntime
@@ -41,6 +42,8 @@ from otel_trace.journal.runs import remove_old_runs
 from otel_trace.journal.spill import save_from_scratch
 from otel_trace.journal.writer import Writer
 from otel_trace.version import __version__
+
+FLUSH_SECONDS = 10.0
 
 
 class _Ids(IdGenerator):
@@ -92,6 +95,7 @@ class Started:
         self.processor: JournalProcessor | None = None
         self.own: JournalRuntime | None = None
         self.joined: Any = None
+        self.is_shipped = False
 
     def after_fork(self) -> None:
         """Go on in a forked child with a journal of its own."""
@@ -124,7 +128,7 @@ def _find_runtime() -> PlainRuntime:
     return PlainRuntime(provider, provider)
 
 
-def start(*, service_name: str = "") -> PlainRuntime:
+def start(*, service_name: str = "", ship: bool = False) -> PlainRuntime:
     """Start recording for the whole program; what `configure()` does."""
     with _started.lock:
         provider = trace_api._TRACER_PROVIDER
@@ -132,12 +136,12 @@ def start(*, service_name: str = "") -> PlainRuntime:
             own = _started.own or _start_own(service_name)
             trace_api.set_tracer_provider(own.provider)
         elif _started.own is None or provider is not _started.own.provider:
-            _join_foreign(provider)
+            _join_foreign(provider, ship=ship)
     return find_runtime()
 
 
-def _join_foreign(provider: Any) -> None:
-    """Add our journal to a provider that the program has made."""
+def _join_foreign(provider: Any, *, ship: bool) -> None:
+    """Add our journal to a provider that the program has made; its exporters send, ours only if asked to."""
     add = getattr(provider, "add_span_processor", None)
     if add is None:
         tell_once(
@@ -147,9 +151,9 @@ def _join_foreign(provider: Any) -> None:
         resource = getattr(provider, "resource", None)
         run = current_run()
         writer = _started.writer = _make_writer(
-            run, {**describe_process(run), **getattr(resource, "attributes", {})}
+            run, {**describe_process(run), **getattr(resource, "attributes", {})}, ships=ship
         )
-        processor = _started.processor = JournalProcessor(writer)
+        processor = _started.processor = JournalProcessor(writer, flush)
         add(processor)
         _started.joined = provider
 
@@ -158,7 +162,7 @@ def _start_own(service_name: str) -> JournalRuntime:
     """Make our provider with its journal."""
     run = current_run()
     resource = make_resource(run, service_name)
-    writer = _started.writer = _make_writer(run, resource.attributes)
+    writer = _started.writer = _make_writer(run, resource.attributes, ships=True)
     processors = _Processors()
     provider = _Provider(
         sampler=_read_sampler(),
@@ -167,7 +171,7 @@ def _start_own(service_name: str) -> JournalRuntime:
         id_generator=_Ids(),
         span_limits=_read_limits(),
     )
-    _started.processor = JournalProcessor(writer)
+    _started.processor = JournalProcessor(writer, flush)
     provider.add_span_processor(_started.processor)
     runtime = JournalRuntime(provider, None, writer, is_sound=is_fast_span_sound(_Ids()))
     processors.runtime = _started.own = runtime
@@ -196,15 +200,16 @@ def _read_limits() -> SpanLimits:
         return SpanLimits(128, 128, 128, 128, 128, 128, SpanLimits.UNSET, SpanLimits.UNSET)
 
 
-def _make_writer(run: Run, resource: Any) -> Writer:
+def _make_writer(run: Run, resource: Any, *, ships: bool) -> Writer:
     attributes = dict(resource)
+    _started.is_shipped = ships and is_shipped()
 
     def open_run_place() -> Place:
         root = journal_root()
         place = open_place(root, run.run_id, host_name())
         remove_old_runs(root, config.read("OTELTRACE_KEEP"), run.run_id)
         _close_at_end_of_worker(writer)
-        if is_wanted():
+        if ships and is_wanted():
             ensure_shipper(place.folder)
             writer.on_tick = functools.partial(ensure_shipper, place.folder)
         return place
@@ -234,8 +239,8 @@ def _save_journal(run: Run, pid: int) -> None:
     try:
         if os.getpid() != pid:
             return
-        if is_wanted():
-            wait_for_delivery(journal_root() / run.run_id / host_name())
+        if _started.is_shipped:
+            wait_at_exit(journal_root() / run.run_id / host_name())
         save_from_scratch(run.run_id, host_name())
     except Exception as error:
         report_failure("saving the journal from the job's scratch folder", error)
@@ -249,9 +254,22 @@ def _close_at_end_of_worker(writer: Writer) -> None:
         util.Finalize(None, writer.close, exitpriority=-1000)
 
 
-def flush() -> bool:
-    """Wait until the journal is on disk; True when it is."""
-    return _started.writer is None or _started.writer.flush()
+def flush(timeout: float = FLUSH_SECONDS) -> bool:
+    """Wait until everything so far is on disk and, where it is shipped, acknowledged; True when it is."""
+    writer = _started.writer
+    if writer is None:
+        return True
+    is_whole = writer.flush()
+    folder = writer.folder
+    if not _started.is_shipped or folder is None:
+        return is_whole
+    wanted = writer.find_position() or find_end(folder)
+    poke = functools.partial(ensure_shipper, folder) if is_wanted() else _wait_for_others
+    return (wanted is None or wait_until_delivered(folder, wanted, timeout, poke)) and is_whole
+
+
+def _wait_for_others() -> None:
+    """Leave it to the node's service."""
 
 
 def shutdown() -> None:

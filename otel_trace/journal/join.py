@@ -167,6 +167,7 @@ class Joiner:
             scope=site.scope,
             scope_version=site.version,
             trace_state=str(more.get("t", "")),
+            is_parent_remote=bool(more.get("r")),
         )
         self._last_ns = max(self._last_ns, start_ns)
 

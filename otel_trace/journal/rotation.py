@@ -218,6 +218,22 @@ class Rotation:
 
     # The ends.
 
+    @property
+    def folder(self) -> Path | None:
+        """Give the folder of the segments, once there is one."""
+        return None if self._place is None else self._place.folder
+
+    def find_position(self) -> tuple[int, int] | None:
+        """Give the number of the open segment and how much it holds; None when none is open."""
+        while self.segment is not NO_SEGMENT:
+            segment = self.segment
+            try:
+                return int(segment.path.stem.rsplit("-", 1)[1]), segment.count_bytes()
+            except (OSError, ValueError):
+                if segment is self.segment:
+                    return None
+        return None
+
     def flush(self) -> bool:
         """Wait until everything so far is on disk; False when it cannot be or something was lost since the last time."""
         lost = self.ledger.lost.total()

@@ -46,6 +46,9 @@ class Segment(Protocol):
     def is_there(self) -> bool:
         """Say whether the file still has a name."""
 
+    def count_bytes(self) -> int:
+        """Give how much was written; raises ValueError or OSError when it is closed."""
+
     def flush(self) -> None:
         """Wait until the disk has everything."""
 
@@ -106,6 +109,10 @@ class MappedSegment:
     def is_there(self) -> bool:
         """Say whether the file has a name, be it another one."""
         return os.fstat(self._fd).st_nlink > 0
+
+    def count_bytes(self) -> int:
+        """Give how much was written."""
+        return self._map.tell()
 
     def flush(self) -> None:
         """Wait until the disk has everything."""
@@ -189,6 +196,10 @@ class AppendedSegment:
     def is_there(self) -> bool:
         """Say whether the path leads to a file; a network file system keeps nameless ones under another name."""
         return self.path.exists()
+
+    def count_bytes(self) -> int:
+        """Give how much was written."""
+        return os.fstat(self._fd).st_size
 
     def flush(self) -> None:
         """Wait until the disk has everything."""

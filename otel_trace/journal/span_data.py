@@ -62,6 +62,7 @@ class SpanData:
     trace_state: str = ""
     dropped: tuple[int, int, int] = (0, 0, 0)
     last_ns: int = 0
+    is_parent_remote: bool = False
 
     @property
     def is_open(self) -> bool:

@@ -31,7 +31,9 @@ _RESOURCE_SPANS, _RESOURCE, _SCOPE_SPANS = tag(1, BYTES), tag(1, BYTES), tag(2, 
 _SCOPE, _SCOPE_NAME, _SCOPE_VERSION, _SPANS = tag(1, BYTES), tag(1, BYTES), tag(2, BYTES), tag(2, BYTES)
 _FIRST = tag(1, BYTES)
 _KIND_BYTES = {kind: _KIND + varint(number) for number, kind in enumerate(KINDS, 1)}
-_FLAG_BYTES = _FLAGS + (0x101).to_bytes(4, "little")  # sampled; it is known that the parent is not remote
+# It is known whether the parent is remote, and it is, or is not.
+_LOCAL_FLAGS, _REMOTE_FLAGS = (_FLAGS + flags.to_bytes(4, "little") for flags in (0x100, 0x300))
+_LINK_FLAGS = tag(6, FIXED32) + (0x100).to_bytes(4, "little")
 
 
 @dataclass(slots=True)
@@ -40,12 +42,14 @@ class EncodedSpan:
 
     process: ProcessData
     scope: tuple[str, str]
+    trace_id: str
     span_id: str
     data: bytes
+    is_marker: bool = False
 
 
-def encode_span(span: SpanData) -> EncodedSpan:
-    """Encode a span that has ended."""
+def encode_span(span: SpanData, *, is_marker: bool = False) -> EncodedSpan:
+    """Encode a span that has ended, or the marker of one that has not."""
     parts = [
         block(_TRACE, bytes.fromhex(span.trace_id)),
         block(_SPAN, bytes.fromhex(span.span_id)),
@@ -58,7 +62,7 @@ def encode_span(span: SpanData) -> EncodedSpan:
         _encode_attributes(span.attributes),
         *(block(_EVENTS, _encode_event(event)) for event in span.events),
         *(block(_LINKS, _encode_link(link)) for link in span.links),
-        _FLAG_BYTES,
+        _REMOTE_FLAGS if span.is_parent_remote else _LOCAL_FLAGS,
     ]
     if any(span.dropped):
         for prefix, number in zip(
@@ -67,7 +71,8 @@ def encode_span(span: SpanData) -> EncodedSpan:
             parts.append(prefix + varint(number))
     if span.status != "unset":
         parts.append(block(_STATUS, _encode_status(span)))
-    return EncodedSpan(span.process, (span.scope, span.scope_version), span.span_id, b"".join(parts))
+    scope = (span.scope, span.scope_version)
+    return EncodedSpan(span.process, scope, span.trace_id, span.span_id, b"".join(parts), is_marker)
 
 
 def _encode_attributes(values: dict[str, Any]) -> bytes:
@@ -92,7 +97,7 @@ def _encode_event(event: EventData) -> bytes:
 
 def _encode_link(link: LinkData) -> bytes:
     ids = block(_LINK_TRACE, bytes.fromhex(link.trace_id)) + block(_LINK_SPAN, bytes.fromhex(link.span_id))
-    return ids + attributes(_LINK_ATTRIBUTES, link.attributes)
+    return ids + attributes(_LINK_ATTRIBUTES, link.attributes) + _LINK_FLAGS
 
 
 def _encode_status(span: SpanData) -> bytes:

@@ -1,17 +1,21 @@
 """The segments of one process, followed while they grow: spans come out as they end.
 
-Only spans that are open are kept in memory. What lies before the delivered position is read again after a
-restart for the sake of its starts and definitions, and its ends are passed over.
+Only spans that are open are kept in memory. After a restart, segments that are done with are left out; of the
+others, what lies before the delivered position is read again for the sake of its starts and definitions, and
+its ends are passed over.
 """
 
+import functools
 import os
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from otel_trace.cluster.process import ProcessKey
 from otel_trace.journal.bound import parse_name
 from otel_trace.journal.clean import MAX_ATTRIBUTES
+from otel_trace.journal.delivery import Delivery
 from otel_trace.journal.format import FORMATS, FRAME, SUFFIX, Kind, decode_payload, unpack_payload
 from otel_trace.journal.join import Definitions, Joiner, Shared, Site, bound_span
 from otel_trace.journal.reader import Damage, scan_frames
@@ -97,15 +101,18 @@ def _settle(span: SpanData) -> SpanData:
 class Follower:
     """Follows one process from its first segment on."""
 
-    def __init__(self, folder: Path, key: ProcessKey, delivered: Position) -> None:
+    def __init__(self, folder: Path, key: ProcessKey, delivery: Delivery) -> None:
         self.key = key
+        self.is_idle = False  # nothing was there to be read the last time
         self.damage = Damage()
         self.process = ProcessData(
             key=str(key), pid=key.pid, is_alive=True, host=folder.name, run_id=folder.parent.name, resource={}
         )
         self._folder = folder
         self._stream = _Stream(self.process, self.damage)
-        self._delivered = delivered
+        self._delivered = delivery.positions.get(str(key), (0, 0))
+        self._is_done_with = functools.partial(delivery.is_done_with, str(key))
+        self._begun_in: dict[int, int] = {}  # of the spans that outlast a segment: the one they began in
         self._fd = -1
         self._number = 0
         self._offset = 0
@@ -132,8 +139,14 @@ class Follower:
 
     def read(self, *, is_over: bool = False) -> list[tuple[SpanData, Position]]:
         """Give what has ended since, at most a chunk's, each with its place; `is_over` when nobody writes any more."""
-        if self._fd < 0 and not self._open_next():
-            return []
+        before = self.position
+        if self._fd >= 0 or self._open_next():
+            self._advance(is_over=is_over)
+        self.is_idle = self.position == before
+        ended, self._stream.ended = self._stream.ended, []
+        return [item for item in ended if item[1] > self._delivered]
+
+    def _advance(self, *, is_over: bool) -> None:
         if self._read_chunk():
             self._read_at = time.monotonic()
         elif self._stream.is_closed or is_over or time.monotonic() > self._read_at + _PATIENCE:
@@ -141,8 +154,19 @@ class Follower:
                 self._pass_over_the_rest()
             if self._open_next():
                 self._read_chunk()
-        ended, self._stream.ended = self._stream.ended, []
-        return [item for item in ended if item[1] > self._delivered]
+
+    def list_interrupted(self) -> list[tuple[SpanData, Position]]:
+        """Give what a dead process left open and is not delivered, each with a place behind its last record."""
+        number, offset = self.position
+        left = ((span, (number, offset + 1 + index)) for index, span in enumerate(self.open_spans))
+        return [item for item in left if item[1] > self._delivered]
+
+    def count_open_in(self) -> dict[int, int]:
+        """Give how many spans that are still open began in which of the segments before this one."""
+        self._begun_in = {
+            span: segment for span, segment in self._begun_in.items() if span in self._stream.open_spans
+        }
+        return dict(Counter(self._begun_in.values()))
 
     def close(self) -> None:
         """Close the file."""
@@ -154,7 +178,7 @@ class Follower:
         """Give the number of the segment after the current one."""
         parsed = (parse_name(path.name) for path in self._folder.glob(f"{self.key}-*{SUFFIX}"))
         numbers = [found[1] for found in parsed if found and found[0] == self.key and found[1] > self._number]
-        return min(numbers, default=None)
+        return min((number for number in numbers if not self._is_done_with(number)), default=None)
 
     def _open_next(self) -> bool:
         number = self._find_next()
@@ -165,6 +189,8 @@ class Follower:
         except OSError:
             return False
         self.close()
+        for span in self._stream.open_spans:
+            self._begun_in.setdefault(span, self._number)
         self._fd, self._number, self._offset = fd, number, 0
         self._stream.is_closed = False
         self._definitions = Definitions([], self.damage)

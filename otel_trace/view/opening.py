@@ -16,10 +16,11 @@ from otel_trace.view.sources.otlp_file import open_otlp_file
 _URL = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]*://")
 
 
-def open_run(target: str | Path | None = None, *, run: str | None = None) -> Run:
+def open_run(target: str | Path | None = None, *, run: str | None = None, step: int | None = None) -> Run:
     """Return the run that `target` names: a run id, a path, a URL, or None for the newest run on this machine.
 
-    Where the target holds several runs, `run` chooses one by its id; without it, it is the newest.
+    Where the target holds several runs, `run` chooses one by its id; without it, it is the newest. Of a run that a
+    backend has too much of, the newest traces are read, or those of `step`; the run's `notes` say so.
 
     >>> from otel_trace.view import open_run
     >>> newest = open_run("http://localhost:16686")  # doctest: +SKIP
@@ -28,7 +29,7 @@ def open_run(target: str | Path | None = None, *, run: str | None = None) -> Run
         # Nobody who reads a journal loads an HTTP client.
         from otel_trace.view.sources.remote import open_remote  # noqa: PLC0415
 
-        return open_remote(target, run)
+        return open_remote(target, run, step)
     path = _find_path(target, run)
     return open_otlp_file(path, run) if path.is_file() else open_journal(path)
 

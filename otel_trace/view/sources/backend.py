@@ -37,8 +37,8 @@ class Backend(Protocol):
     def list_runs(self, *, only_newest: bool = False) -> list[RemoteRun]:
         """Return the runs of the last days, newest first; at least the newest."""
 
-    def find_traces(self, run_id: str) -> FoundTraces:
-        """Return the traces of a run."""
+    def find_traces(self, run_id: str, step: int | None = None) -> FoundTraces:
+        """Return the traces of a run, or of one step of it."""
 
     def read_trace(self, trace_id: str) -> Any:
         """Return a trace as OTLP JSON, None when it is not known."""

@@ -29,6 +29,7 @@ _MIN_WINDOW = SECOND // 1_000
 _SERVER_ERROR = 500
 
 _Window = tuple[int, int]
+_Tags = dict[str, str]
 _Starts = dict[str, int]
 """Trace ids with the time of their first matching span."""
 
@@ -54,12 +55,13 @@ class JaegerBackend:
                 break
         return gather_runs(spans)
 
-    def find_traces(self, run_id: str) -> FoundTraces:
-        """Return the traces of a run among those of the last 30 days, in any service."""
+    def find_traces(self, run_id: str, step: int | None = None) -> FoundTraces:
+        """Return the traces of a run or a step among those of the last 30 days, in any service."""
         now = self._clock()
+        tags = {names.RUN_ID: run_id} | ({} if step is None else {names.STEP: str(step)})
         found: _Starts = {}
         for service in self._list_services():
-            for page in self._walk(service, run_id, (now - _BACK, now + _AHEAD)):
+            for page in self._walk(service, tags, (now - _BACK, now + _AHEAD)):
                 found |= page
                 if len(found) > MAX_TRACES:
                     break
@@ -95,38 +97,42 @@ class JaegerBackend:
         reading.add(self._client.get_json("/api/v3/traces", **query))
         return reading.spans
 
-    def _walk(self, service: str, run_id: str, window: _Window) -> Iterator[_Starts]:
+    def _walk(self, service: str, tags: _Tags, window: _Window) -> Iterator[_Starts]:
         """Yield all traces of a run, newer ones first."""
         windows = [window]
         while windows:
             first, last = windows.pop()
-            found, is_full = self._find_page(service, run_id, (first, last))
+            found, is_full = self._find_page(service, tags, (first, last))
             middle = _find_middle(found, first, last)
             if is_full and last - first > _MIN_WINDOW:
                 windows += [(first, middle), (middle, last)]
             else:
                 yield found
 
-    def _find_page(self, service: str, run_id: str, window: _Window) -> tuple[_Starts, bool]:
-        """Return a page of a run's traces, and whether there may be more."""
-        tags = json.dumps({names.RUN_ID: run_id})
+    def _find_page(self, service: str, tags: _Tags, window: _Window) -> tuple[_Starts, bool]:
+        """Return a page of the traces that have these tags, and whether there may be more."""
         first, last = (moment // 1_000 for moment in window)
         try:
             answer = self._client.get_json(
-                "/api/traces", service=service, tags=tags, start=first, end=last, limit=_PAGE
+                "/api/traces", service=service, tags=json.dumps(tags), start=first, end=last, limit=_PAGE
             )
         except SourceFailed as error:
             if error.status != _SERVER_ERROR:
                 raise
-            return self._find_page_by_spans(service, run_id, window)
+            return self._find_page_by_spans(service, tags, window)
         traces = (answer or {}).get("data") or []
         return {str(trace["traceID"]).zfill(32): _read_start(trace) for trace in traces}, len(traces) >= _PAGE
 
-    def _find_page_by_spans(self, service: str, run_id: str, window: _Window) -> tuple[_Starts, bool]:
+    def _find_page_by_spans(self, service: str, tags: _Tags, window: _Window) -> tuple[_Starts, bool]:
         """Do the same by the spans themselves: one NaN among them makes Jaeger fail at its own pages."""
         spans = self._search(service, window, _PAGE)
         found = {span.trace_id: span.start_ns for span in reversed(spans) if span.process.run_id == run_id}
         return found, len({span.trace_id for span in spans}) >= _PAGE
+
+
+def _has_tags(span: SpanData, tags: _Tags) -> bool:
+    values = {**span.resource, **span.attributes}
+    return all(str(values.get(key)) == text for key, text in tags.items())
 
 
 def _read_start(trace: dict[str, Any]) -> int:

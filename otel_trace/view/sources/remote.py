@@ -81,15 +81,18 @@ def _is_jaeger(client: Client) -> bool:
     return isinstance(answer, dict) and "data" in answer
 
 
-def open_remote(url: str, run: str | None = None) -> Run:
-    """Read the run or the trace that a URL names."""
+def open_remote(url: str, run: str | None = None, step: int | None = None) -> Run:
+    """Read the run or the trace that a URL names; of a run that is too long to be read whole, at least that step."""
     address = parse_address(url)
     backend = find_backend(address.server)
     if address.trace_id is not None:
         return _read_one(backend, address.trace_id)
     run_id, found = _find_run(backend, run or address.run_id)
     notes = [_say_more(len(found.trace_ids))] if found.has_more else []
-    return _read_traces(backend, found.trace_ids, notes).make_run(run_id, source=backend.url, notes=notes)
+    wanted = backend.find_traces(run_id, step).trace_ids if found.has_more and step is not None else []
+    return _read_traces(backend, wanted or found.trace_ids, notes).make_run(
+        run_id, source=backend.url, notes=notes
+    )
 
 
 def _say_more(number: int) -> str:

@@ -59,11 +59,11 @@ class TempoBackend:
             run_ids |= {str(value.get("value")): None for value in answer.get("tagValues") or ()}
         return list(run_ids)
 
-    def find_traces(self, run_id: str) -> FoundTraces:
-        """Return the traces of a run, week by week back to the first week that has none of it."""
+    def find_traces(self, run_id: str, step: int | None = None) -> FoundTraces:
+        """Return the traces of a run or a step, week by week back to the first week that has none of it."""
         found: dict[str, int] = {}
         is_full = False
-        for traces, is_full in self._search_back(_ask_for(run_id), MAX_TRACES + 1):
+        for traces, is_full in self._search_back(_ask_for(run_id, step), MAX_TRACES + 1):
             is_over = bool(found) and not traces
             found |= {_read_id(trace): _read_start(trace) for trace in traces}
             if is_over or is_full:
@@ -111,10 +111,11 @@ class TempoBackend:
         return traces, len(traces) >= limit
 
 
-def _ask_for(run_id: str) -> str:
-    """Return the query for the spans of a run."""
+def _ask_for(run_id: str, step: int | None = None) -> str:
+    """Return the query for the spans of a run, or of one step of it."""
     escaped = run_id.replace("\\", "\\\\").replace('"', '\\"')
-    return f'{{ {_RUN} = "{escaped}" }}'
+    of_step = "" if step is None else f' && span."{names.STEP}" = {step}'
+    return f'{{ {_RUN} = "{escaped}"{of_step} }}'
 
 
 def _read_id(trace: Json) -> str:
