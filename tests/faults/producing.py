@@ -44,6 +44,14 @@ def report():
     print(json.dumps({"created": len(created), "lost": lost}), flush=True)
 """
 
+# Before a program: write as on a network file system.
+APPENDED = """
+import dataclasses
+from otel_trace.emit import start
+opened = start.open_place
+start.open_place = lambda *arguments: dataclasses.replace(opened(*arguments), is_mapped=False)
+"""
+
 
 def choose(*, short: int, long: int) -> int:
     """Return how often to do something: few times, or many in the long form."""

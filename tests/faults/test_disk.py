@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.faults.mounts import MIB, fill, forbid_writing, mounted
-from tests.faults.producing import RUN, Outcome, explain, read_journal, run_program, run_without_us
+from tests.faults.producing import APPENDED, RUN, Outcome, explain, read_journal, run_program, run_without_us
 
 EMIT = "spans(3000)\nreport()\n"
 NO_SPACE = "otel_trace: cannot write the journal ([Errno 28] No space left on device); spans are lost and counted until it can"
@@ -219,14 +219,8 @@ def test_result_of_the_program_is_as_without_us(tmp_path: Path, trouble: str) ->
 
 def test_network_file_system(tmp_path: Path) -> None:
     """Where files are not mapped all is the same: kills, forks and removal."""
-    appended = """
-import dataclasses
-from otel_trace.emit import start
-opened = start.open_place
-start.open_place = lambda *arguments: dataclasses.replace(opened(*arguments), is_mapped=False)
-"""
     program = (
-        appended
+        APPENDED
         + """
 spans(1000)
 if os.fork() == 0:
