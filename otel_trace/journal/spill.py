@@ -1,5 +1,6 @@
 """What becomes of a journal in a folder that goes away with its job: it is moved where the user says, or told."""
 
+import contextlib
 import os
 import shutil
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from otel_trace._guard import tell_once
 from otel_trace.cluster.process import is_alive, this_process
 from otel_trace.journal.bound import parse_name
 from otel_trace.journal.place import journal_root, open_place
+from otel_trace.journal.trim import cut_to_length
 
 
 def is_job_scoped(environ: Mapping[str, str] = os.environ) -> bool:
@@ -26,9 +28,12 @@ def save_from_scratch(run_id: str, host: str) -> int:
     if not is_job_scoped() or not source.is_dir():
         return 0
     segments = [path for path in sorted(source.iterdir()) if _is_ended(path)]
+    for path in segments:
+        with contextlib.suppress(OSError):
+            cut_to_length(path)
     told = config.read("OTELTRACE_SPILL_DIR")
     if segments and not told:
-        num_bytes = sum(path.stat().st_size for path in segments)
+        num_bytes = sum(path.stat().st_size for path in segments if path.exists())
         tell_once(
             "spill",
             f"{num_bytes} bytes of spans in {source} go with the job; set OTELTRACE_SPILL_DIR to keep them",
@@ -36,9 +41,7 @@ def save_from_scratch(run_id: str, host: str) -> int:
     if not segments or not told:
         return 0
     target = open_place(Path(told).expanduser().absolute(), run_id, host).folder
-    for path in segments:
-        _move(path, target / path.name)
-    return len(segments)
+    return sum(_move(path, target / path.name) for path in segments)
 
 
 def _is_ended(path: Path) -> bool:
@@ -46,10 +49,14 @@ def _is_ended(path: Path) -> bool:
     return parsed is not None and (parsed[0] == this_process() or not is_alive(parsed[0]))
 
 
-def _move(source: Path, target: Path) -> None:
-    """Move a file to another file system so that it is never there by half."""
-    partial = target.with_suffix(".part")
-    shutil.copyfile(source, partial)
+def _move(source: Path, target: Path) -> bool:
+    """Move a file to another file system so that it is never there by half; False if another process was faster."""
+    partial = target.with_suffix(f".{os.getpid()}.part")
+    try:
+        shutil.copyfile(source, partial)
+    except FileNotFoundError:
+        return False
     partial.chmod(0o600)
     partial.replace(target)
     source.unlink(missing_ok=True)
+    return True
