@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 
 from otel_trace.errors import RunNotFound
+from otel_trace.journal.span_data import SpanData
 from otel_trace.view import Run, open_run
 from otel_trace.view.errors import SourceFailed
+from otel_trace.view.sources.backend import MAX_TRACES
 from otel_trace.view.sources.remote import find_remote_runs
 from tests.backends.servers import Jaeger, Tempo
 from tests.cli.running import run_command
+from tests.view.factories import make_process, make_span
 from tests.view.otlp import make_sendable
 from tests.view.programs import describe_run, record_run, start_rank
 from tests.view.sending import send_spans, wait_for_run
@@ -132,6 +135,32 @@ def test_one_trace_is_opened(backend: Backend, tmp_path: Path) -> None:
     alone = dataclasses.replace(run, traces=[expected])
     assert describe_run(alone)["trees"] == describe_run(found)["trees"]
     assert run.run_id == found.run_id
+
+
+def test_a_step_of_a_long_run_is_read(backend: Backend) -> None:
+    """Of a run with more steps than are read at once, the newest are read, or the one that is asked for."""
+    run_id, now_ns = f"long-{uuid.uuid4()}", time.time_ns()
+    number = MAX_TRACES + 50
+    spans = [make_step(run_id, step, now_ns - (number - step) * 10**9) for step in range(number)]
+    for start in range(0, number, 200):
+        send_spans(backend.otlp_http, spans[start : start + 200])
+    url = backend.traces().url
+    found = wait_for_run(
+        url, run_id, lambda run: len(run.traces) == MAX_TRACES and run.traces[-1].step == number - 1
+    )
+    assert list(range(50, number)) == [trace.step for trace in found.traces]
+    assert [3] == [trace.step for trace in open_run(url, run=run_id, step=3).traces]
+    result = run_command("view", url, "--run", run_id, "--step", "3")
+    assert "Not complete: there are more traces: only step 3 was asked for." == result.stdout.splitlines()[-1]
+
+
+def make_step(run_id: str, step: int, start_ns: int) -> SpanData:
+    """Return a step of one span."""
+    process = make_process(0)
+    process.resource |= {"training.run_id": run_id, "service.name": "view-long"}
+    values = {"training.step": step, "training.loop": "train"}
+    span = make_span("a1" * 8, trace_id=uuid.uuid4().hex, name="step", attributes=values, process=process)
+    return dataclasses.replace(span, start_ns=start_ns, end_ns=start_ns + 10**6)
 
 
 def test_what_is_not_there_is_one_line(backend: Backend) -> None:

@@ -126,7 +126,7 @@ class JaegerBackend:
     def _find_page_by_spans(self, service: str, tags: _Tags, window: _Window) -> tuple[_Starts, bool]:
         """Do the same by the spans themselves: one NaN among them makes Jaeger fail at its own pages."""
         spans = self._search(service, window, _PAGE)
-        found = {span.trace_id: span.start_ns for span in reversed(spans) if span.process.run_id == run_id}
+        found = {span.trace_id: span.start_ns for span in reversed(spans) if _has_tags(span, tags)}
         return found, len({span.trace_id for span in spans}) >= _PAGE
 
 

@@ -10,14 +10,21 @@ from otel_trace import names
 from otel_trace.journal.span_data import ProcessData
 from otel_trace.view.facts import get_rank
 
-# All of them: a launcher may give every rank the same instance id, and a test may run two ranks in one process.
-_IDENTITY = ("service.instance.id", "host.name", "process.pid", names.RANK)
+# All of them: a launcher may give every rank the same instance id, and what is found in a backend may be of many runs.
+_IDENTITY = (
+    names.RUN_ID,
+    names.ATTEMPT,
+    "service.name",
+    "service.instance.id",
+    "host.name",
+    "process.pid",
+    names.RANK,
+)
 
 
 def find_process(resource: dict[str, Any], known: dict[str, ProcessData]) -> ProcessData:
     """Return the process that a resource describes, one of the known if it is there."""
-    parts = [str(resource[name]) for name in _IDENTITY if name in resource]
-    key = "/".join(parts) or str(resource.get("service.name", ""))
+    key = "/".join(str(resource[name]) for name in _IDENTITY if name in resource)
     if key not in known:
         known[key] = _make_process(key, resource)
     return known[key]

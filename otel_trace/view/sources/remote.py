@@ -88,15 +88,21 @@ def open_remote(url: str, run: str | None = None, step: int | None = None) -> Ru
     if address.trace_id is not None:
         return _read_one(backend, address.trace_id)
     run_id, found = _find_run(backend, run or address.run_id)
-    notes = [_say_more(len(found.trace_ids))] if found.has_more else []
-    wanted = backend.find_traces(run_id, step).trace_ids if found.has_more and step is not None else []
-    return _read_traces(backend, wanted or found.trace_ids, notes).make_run(
-        run_id, source=backend.url, notes=notes
-    )
+    notes: list[str] = []
+    if found.has_more:
+        found = _narrow(backend, run_id, step, notes) or found
+    if found.has_more:
+        notes.append(f"there are more traces: only the newest {len(found.trace_ids):,} were asked for")
+    return _read_traces(backend, found.trace_ids, notes).make_run(run_id, source=backend.url, notes=notes)
 
 
-def _say_more(number: int) -> str:
-    return f"there are more traces: only the newest {number:,} were asked for"
+def _narrow(backend: Backend, run_id: str, step: int | None, notes: list[str]) -> FoundTraces | None:
+    """Return the traces of one step, None where it is not known or none is wanted."""
+    found = FoundTraces([]) if step is None else backend.find_traces(run_id, step)
+    if not found.trace_ids:
+        return None
+    notes.append(f"there are more traces: only step {step} was asked for")
+    return found
 
 
 def find_remote_runs(url: str) -> tuple[str, list[RemoteRun]]:

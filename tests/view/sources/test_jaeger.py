@@ -1,10 +1,11 @@
 """Jaeger's search as Jaeger does it: at most a page, the last to arrive first, and 500 where there is a NaN."""
 
 import json
-import urllib.parse
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import pytest
 
 from otel_trace.view.errors import SourceFailed
 from otel_trace.view.sources.backend import DAY, MAX_TRACES
@@ -25,6 +26,12 @@ class Stored:
     start_ns: int
     run_id: str = "run-a"
     service: str = "train"
+    step: int = 0
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """What the trace is found by."""
+        return {"training.run_id": self.run_id, "training.step": str(self.step)}
 
 
 class FakeJaeger(Client):
@@ -48,9 +55,9 @@ class FakeJaeger(Client):
     def _search_pages(self, query: dict[str, Any]) -> Any:
         if self.has_nan:
             raise SourceFailed("NaN", 500)
-        run_id = json.loads(query["tags"])["training.run_id"]
+        tags = json.loads(query["tags"])
         found = self._find(
-            query["service"], query["start"] * 1_000, query["end"] * 1_000, query["limit"], run_id
+            query["service"], query["start"] * 1_000, query["end"] * 1_000, query["limit"], tags
         )
         return {
             "data": [
@@ -66,11 +73,15 @@ class FakeJaeger(Client):
         found = self._find(query["query.service_name"], first, last, query["query.num_traces"])
         return {"result": make_request(map(make_stored_span, found))} if found else None
 
-    def _find(self, service: str, first: int, last: int, limit: int, run_id: str = "") -> list[Stored]:
+    def _find(
+        self, service: str, first: int, last: int, limit: int, tags: dict[str, str] | None = None
+    ) -> list[Stored]:
         return [
             one
             for one in reversed(self.stored)
-            if one.service == service and first <= one.start_ns <= last and run_id in {"", one.run_id}
+            if one.service == service
+            and first <= one.start_ns <= last
+            and (tags or {}).items() <= one.tags.items()
         ][:limit]
 
 
@@ -79,7 +90,8 @@ def make_stored_span(stored: Stored) -> Any:
     process = make_process(service=stored.service)
     process.key = stored.trace_id
     process.resource |= {"training.run_id": stored.run_id, "process.pid": int(stored.trace_id, 16)}
-    span = make_span("a1" * 8, trace_id=stored.trace_id, process=process)
+    step = {"training.step": stored.step}
+    span = make_span("a1" * 8, trace_id=stored.trace_id, process=process, attributes=step)
     span.start_ns = span.end_ns = stored.start_ns
     return span
 
@@ -92,7 +104,7 @@ def make_backend(client: FakeJaeger) -> JaegerBackend:
 def make_many(number: int, *, step_ns: int = SECOND, **facts: str) -> list[Stored]:
     """Return traces one after another, the last one a second ago."""
     return [
-        Stored(f"{index + 1:032x}", NOW - SECOND - (number - index - 1) * step_ns, **facts)
+        Stored(f"{index + 1:032x}", NOW - SECOND - (number - index - 1) * step_ns, **facts, step=index)
         for index in range(number)
     ]
 
@@ -179,7 +191,9 @@ def test_spans_without_a_run_are_no_run() -> None:
     assert [] == make_backend(FakeJaeger(Stored("1" * 32, NOW - SECOND, ""))).list_runs()
 
 
-def test_names_are_encoded() -> None:
-    """A run id of any characters reaches Jaeger as one tag."""
-    tags = urllib.parse.urlencode({"tags": json.dumps({"training.run_id": 'a"&b'})})
-    assert {"training.run_id": 'a"&b'} == json.loads(urllib.parse.parse_qs(tags)["tags"][0])
+@pytest.mark.parametrize("has_nan", [False, True])
+def test_one_step_is_found(*, has_nan: bool) -> None:
+    """A step is found among more traces than are read at once, also where Jaeger's own pages fail."""
+    stored = make_many(MAX_TRACES + 300)
+    found = make_backend(FakeJaeger(*stored, has_nan=has_nan)).find_traces("run-a", 7)
+    assert ([stored[7].trace_id], False) == (found.trace_ids, found.has_more)

@@ -147,6 +147,16 @@ def test_processes_are_told_apart() -> None:
     assert [False, False] == [process.is_alive for process in run.processes]
 
 
+def test_the_same_rank_of_two_runs_is_two_processes() -> None:
+    """What a backend finds may be of many runs, all with a rank 0."""
+    processes = [make_process(0) for _ in range(2)]
+    for process, run_id in zip(processes, ("run-a", "run-b"), strict=True):
+        process.key = run_id
+        process.resource["training.run_id"] = run_id
+    spans = [make_span(f"{number:016x}", process=process) for number, process in enumerate(processes, 1)]
+    assert ["run-a", "run-b"] == [span.process.run_id for span in read(make_request(spans)).spans]
+
+
 def test_ranks_with_one_instance_id_are_still_two() -> None:
     """A launcher that gives every rank the same `service.instance.id` does not make them one."""
     shared = {"service.instance.id": "job", "host.name": "node1"}

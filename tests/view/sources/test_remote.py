@@ -82,22 +82,35 @@ def test_a_tempo_is_recognized_and_read() -> None:
         assert (1, ["1 trace too large to be given whole"]) == (len(run.spans), run.notes)
 
 
-def test_a_run_that_is_not_whole_is_noted() -> None:
-    """Where a server gives only some of a run's traces, the run says so."""
+def serve_long_run(path: str) -> Any:
+    """Answer as a Tempo that has more traces of a run than are read at once, of which one is step 7."""
     trace_ids = [ID] + [f"{number:032x}" for number in range(1_000, 1_000 + MAX_TRACES)]
-    answers = {
-        "/api/echo": b"echo\n",
-        "/api/search": {"traces": [{"traceID": one, "startTimeUnixNano": "9"} for one in trace_ids]},
-    }
+    if path.startswith("/api/v2/traces/"):
+        return {"trace": make_request([make_span("a1" * 8, trace_id=path[-32:])])}
+    if "training.step" in path:
+        trace_ids = [ID] if "+7+" in path else []
+    found = [{"traceID": one, "startTimeUnixNano": "9"} for one in trace_ids]
+    answers = {"/api/echo": b"echo\n", "/api/search": {"traces": found}}
+    return answers.get(path.partition("?")[0], (404, b""))
 
-    def answer(path: str) -> Any:
-        if path.startswith("/api/v2/traces/"):
-            return {"trace": make_request([make_span("a1" * 8, trace_id=path[-32:])])}
-        return answers.get(path.partition("?")[0], (404, b""))
 
-    with serve(answer) as server:
-        notes = open_run(server.url, run="run-a").notes
-    assert ["there are more traces: only the newest 1,000 were asked for"] == notes
+def test_a_run_that_is_not_whole_is_noted() -> None:
+    """Where a run has more traces than are read, the newest are, and the run says so."""
+    expected = "there are more traces: only the newest 1,000 were asked for"
+    with serve(serve_long_run) as server:
+        for step in (None, 8):
+            run = open_run(server.url, run="run-a", step=step)
+            assert (1_000, [expected]) == (len(run.traces), run.notes)
+
+
+def test_of_a_long_run_the_wanted_step_is_read() -> None:
+    """Where a run has more traces than are read, the step that is wanted is."""
+    with serve(serve_long_run) as server:
+        run = open_run(server.url, run="run-a", step=7)
+        assert ([ID], ["there are more traces: only step 7 was asked for"]) == (
+            [trace.trace_id for trace in run.traces],
+            run.notes,
+        )
 
 
 def test_a_server_below_a_path_is_read() -> None:

@@ -140,3 +140,12 @@ def test_an_older_tempo_is_asked_in_its_way() -> None:
     client = FakeTempo({})
     assert {"batches": []} == make_backend(client).read_trace("ab")
     assert [("/api/v2/traces/ab", {}), ("/api/traces/ab", {})] == client.asked
+
+
+def test_one_step_is_asked_for() -> None:
+    """A step of a run is asked for by its number."""
+    client = FakeTempo({"1": NOW - SECOND})
+    make_backend(client).find_traces("a", 7)
+    assert client.asked[0][1]["q"].startswith(
+        '{ resource."training.run_id" = "a" && span."training.step" = 7 }'
+    )
