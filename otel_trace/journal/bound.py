@@ -1,4 +1,4 @@
-"""The journal of a node stays within its bound: the oldest closed segments make room for new ones.
+"""The journal of a node stays within its bound: closed segments make room for new ones, delivered ones first.
 
 Segments of processes that died without closing them are cut to their length first. What a live process
 writes is never touched, so the bound is exceeded while live processes alone need more, and by a segment
@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from otel_trace.cluster.process import ProcessKey, is_alive
+from otel_trace.journal.delivery import Delivery, read_delivery
 from otel_trace.journal.format import SUFFIX
+from otel_trace.journal.ledger import GONE_DELIVERED
 from otel_trace.journal.place import Place
 from otel_trace.journal.trim import cut_to_length, read_contents
 
@@ -56,12 +58,16 @@ def make_room(place: Place, current: str, own: Mapping[str, int]) -> Counter[str
         if excess > 0 and entry.key not in alive:
             with contextlib.suppress(OSError):
                 excess -= cut_to_length(entry.path)
-    for entry in _find_closed(entries, alive, current):
+    if excess <= 0:
+        return lost
+    delivery = read_delivery(place.folder) or Delivery()
+    for entry in _find_closed(entries, alive, current, delivery):
         if excess <= 0:
             break
         is_last = entry.key not in alive and entry.number == _newest(entries)[entry.key]
         excess -= _size(entry.path)
-        lost += _evict(entry.path, own.get(entry.path.name), is_last=is_last)
+        undelivered = delivery.count_undelivered(str(entry.key), entry.number)
+        lost += _evict(entry.path, own.get(entry.path.name), undelivered, is_last=is_last)
     return lost
 
 
@@ -78,15 +84,23 @@ def _list_segments(folder: Path) -> list[_Entry]:
     return sorted(found, key=lambda entry: (entry.time_ns, entry.path))
 
 
-def _find_closed(entries: list[_Entry], alive: set[ProcessKey], current: str) -> list[_Entry]:
-    """Give the segments that nobody writes, in the order in which they go."""
+def _find_closed(
+    entries: list[_Entry], alive: set[ProcessKey], current: str, delivery: Delivery
+) -> list[_Entry]:
+    """Give the segments that nobody writes, in the order in which they go: delivered, old, first of a live process."""
     newest = _newest(entries)
     closed = [
         entry
         for entry in entries
         if entry.path.name != current and not (entry.key in alive and entry.number == newest[entry.key])
     ]
-    return sorted(closed, key=lambda entry: entry.number == 1 and entry.key in alive)
+
+    def rank(entry: _Entry) -> int:
+        if delivery.count_undelivered(str(entry.key), entry.number) == 0:
+            return 0
+        return 2 if entry.number == 1 and entry.key in alive else 1
+
+    return sorted(closed, key=rank)
 
 
 def _newest(entries: list[_Entry]) -> dict[ProcessKey, int]:
@@ -94,8 +108,8 @@ def _newest(entries: list[_Entry]) -> dict[ProcessKey, int]:
     return {entry.key: entry.number for entry in sorted(entries, key=lambda entry: entry.number)}
 
 
-def _evict(path: Path, starts: int | None, *, is_last: bool) -> Counter[str]:
-    """Delete a segment and give the losses to count; none when another process was faster.
+def _evict(path: Path, starts: int | None, undelivered: int | None, *, is_last: bool) -> Counter[str]:
+    """Delete a segment and give what to count; nothing when another process was faster.
 
     With the last segment of a dead process goes the tally of what that one had lost: it is taken over.
     """
@@ -105,7 +119,9 @@ def _evict(path: Path, starts: int | None, *, is_last: bool) -> Counter[str]:
         path.unlink()
     except FileNotFoundError:
         return lost
-    lost["evicted"] = starts if starts is not None else contents.starts if contents else 0
+    number = starts if starts is not None else contents.starts if contents else 0
+    lost["evicted"] = number if undelivered is None else min(undelivered, number)
+    lost[GONE_DELIVERED] = number - lost["evicted"]
     return lost + contents.lost if contents and is_last else lost
 
 

@@ -1,4 +1,4 @@
-"""What became of every span a process created: created = in the journal + dropped, by reason.
+"""What became of every span a process created: created = in the journal + gone once delivered + dropped, by reason.
 
 The counts travel in tally frames: one in the reserved last page of a live segment, rewritten in place,
 so that it is there also when the disk is full and nothing new can be opened.
@@ -20,6 +20,8 @@ REASONS = {
 }
 # Before a reason: the span is in the journal, this part of it is not.
 LOST_END, LOST_EVENT, LOST_LINK = "end_", "event_", "link_"
+# No loss: the segment made room after the span had been delivered.
+GONE_DELIVERED = "gone_delivered"
 
 
 class Ledger:
@@ -32,6 +34,10 @@ class Ledger:
         """Count spans lost for a reason of the table, or parts of them with a prefix."""
         if number:
             self.lost[reason] += number
+
+    def count_losses(self) -> int:
+        """Give the number of all losses so far, of spans and of parts of them."""
+        return self.lost.total() - self.lost[GONE_DELIVERED]
 
     def pack_tally(self, started: int | None) -> bytes:
         """Give the tally frame; `started` is the segment's number of spans, once it is final."""

@@ -236,7 +236,7 @@ class Rotation:
 
     def flush(self) -> bool:
         """Wait until everything so far is on disk; False when it cannot be or something was lost since the last time."""
-        lost = self.ledger.lost.total()
+        lost = self.ledger.count_losses()
         is_whole = lost == self._lost_until_flush
         self._lost_until_flush = lost
         try:

@@ -14,7 +14,7 @@ from typing import Any
 from otel_trace.cluster.process import ProcessKey, host_name, is_alive
 from otel_trace.journal.bound import parse_name
 from otel_trace.journal.join import Joiner
-from otel_trace.journal.ledger import count_dropped, merge_tallies
+from otel_trace.journal.ledger import GONE_DELIVERED, count_dropped, merge_tallies
 from otel_trace.journal.reader import SegmentData, read_segment
 from otel_trace.journal.span_data import EventData, LinkData, ProcessData, RunData, SpanData
 
@@ -30,7 +30,7 @@ def read_run(folder: Path) -> RunData:
         for owner, paths in _group_by_process(folder).items():
             _read_process(owner, paths, run)
     run.ledger["journal"] = len(run.spans)
-    run.ledger["created"] = len(run.spans) + count_dropped(run.ledger)
+    run.ledger["created"] = len(run.spans) + run.ledger[GONE_DELIVERED] + count_dropped(run.ledger)
     return run
 
 

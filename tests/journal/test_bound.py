@@ -11,6 +11,7 @@ import pytest
 from otel_trace.cluster.process import ProcessKey, this_process
 from otel_trace.journal import bound, trim
 from otel_trace.journal.bound import make_room, parse_name
+from otel_trace.journal.delivery import Delivery, write_delivery
 from otel_trace.journal.spans import read_run
 from tests.journal.factories import (
     DEAD,
@@ -172,6 +173,33 @@ def test_own_segments_are_not_read_to_be_evicted(tmp_path: Path, monkeypatch: py
     with writing(tmp_path, max_bytes=200 * KIB) as writer:
         write_spans(writer, 3000)
         assert 0 < writer.ledger.lost["evicted"]
+
+
+def test_delivered_segments_go_first(tmp_path: Path) -> None:
+    """What has been delivered makes room before what has not, though it is newer, and is no loss."""
+    old, new = fill_with(tmp_path, 5, key=dead(1)), fill_with(tmp_path, 7, key=dead(2))
+    os.utime(old, (1, 1))
+    write_delivery(tmp_path, Delivery(cleared={str(dead(2)): 2}))
+    assert Counter(gone_delivered=7) == make_room(make_place(tmp_path, max_bytes=68 * KIB), "", {})
+    assert [True, False] == [old.exists(), new.exists()]
+
+
+def test_spans_of_a_delivered_segment_that_are_open_are_lost(tmp_path: Path) -> None:
+    """The shipper knows how many spans of it had not ended: those are evicted, the others gone."""
+    fill_with(tmp_path, 7)
+    write_delivery(tmp_path, Delivery(cleared={str(DEAD): 2}, open_in={str(DEAD): {1: 3}}))
+    assert Counter(evicted=3, gone_delivered=4) == make_room(make_place(tmp_path, max_bytes=KIB), "", {})
+
+
+def test_ledger_closes_over_delivered_segments(tmp_path: Path) -> None:
+    """Created = in the journal + gone once delivered + evicted; a flush knows no loss in what was delivered."""
+    with writing(tmp_path, max_bytes=300 * KIB) as writer:
+        write_spans(writer, 1)
+        write_delivery(tmp_path, Delivery(cleared={str(this_process()): 1000}))
+        write_spans(writer, 6000, first=2)
+        assert writer.flush()
+    ledger = read_run(tmp_path).ledger
+    assert 6001 == ledger["created"] == ledger["journal"] + ledger["gone_delivered"]
 
 
 def test_span_open_across_an_eviction_is_counted(tmp_path: Path) -> None:
