@@ -10,7 +10,8 @@ from typing import Any
 _DOUBLE = Struct("<d").pack
 _FIXED64 = Struct("<Q").pack
 _MAX_KNOWN = 50_000
-_INT64_MASK = 2**64 - 1
+_MAX_KNOWN_BYTES = 512
+MASK = 2**64 - 1
 _known: dict[Any, bytes] = {}
 _SMALL = [bytes([number]) for number in range(128)]
 
@@ -21,7 +22,7 @@ def varint(number: int) -> bytes:
     """Give a number of 64 bits, small ones in few bytes."""
     if 0 <= number < 128:
         return _SMALL[number]
-    number &= _INT64_MASK
+    number &= MASK
     out = bytearray()
     while number > 127:
         out.append(number & 127 | 128)
@@ -45,9 +46,23 @@ def text(prefix: bytes, value: str) -> bytes:
     return block(prefix, value.encode("utf-8", "replace"))
 
 
+def known_text(prefix: bytes, value: str) -> bytes:
+    """Give a text field that is likely to come again, as the name of a span."""
+    known = _known.get((prefix, value))
+    return known if known is not None else _remember((prefix, value), text(prefix, value))
+
+
+def _remember(key: Any, data: bytes) -> bytes:
+    if len(data) < _MAX_KNOWN_BYTES:
+        if len(_known) >= _MAX_KNOWN:
+            _known.clear()
+        _known[key] = data
+    return data
+
+
 def fixed64(prefix: bytes, number: int) -> bytes:
     """Give a time."""
-    return prefix + _FIXED64(number & _INT64_MASK)
+    return prefix + _FIXED64(number & MASK)
 
 
 _KEY, _VALUE = tag(1, BYTES), tag(2, BYTES)
@@ -98,10 +113,4 @@ def _attribute(prefix: bytes, name: str, value: Any) -> bytes:
         known = _known.get(key)
     except TypeError:  # a list of lists
         return block(prefix, key_value(name, value))
-    if known is None:
-        known = block(prefix, key_value(name, value))
-        if len(known) < 512:
-            if len(_known) >= _MAX_KNOWN:
-                _known.clear()
-            _known[key] = known
-    return known
+    return known if known is not None else _remember(key, block(prefix, key_value(name, value)))
