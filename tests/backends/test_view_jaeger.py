@@ -69,16 +69,17 @@ def test_a_run_of_many_pages_is_whole(jaeger: Jaeger) -> None:
 def test_jaegers_corrections_are_not_read(jaeger: Jaeger) -> None:
     """A span without a duration, and one whose parent is elsewhere, are read as they were sent."""
     run_id, trace_id = f"raw-{uuid.uuid4()}", uuid.uuid4().hex
-    span = dataclasses.replace(make_recent_span(run_id, trace_id), parent_id="b2" * 8)
+    span = dataclasses.replace(make_recent_span(run_id, trace_id), parent_id="b2" * 8, is_parent_remote=True)
     send_spans(jaeger.otlp_http, [span])
     url = jaeger.traces().url
     wait_for_run(url, run_id, lambda run: bool(run.spans))
     jaeger.traces().read(trace_id)
     (found,) = open_run(f"{url}/trace/{trace_id}").spans
-    assert (span.start_ns, span.end_ns, "b2" * 8, {}) == (
+    assert (span.start_ns, span.end_ns, "b2" * 8, True, {}) == (
         found.start_ns,
         found.end_ns,
         found.parent_id,
+        found.is_parent_remote,
         found.attributes,
     )
 

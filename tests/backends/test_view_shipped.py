@@ -33,15 +33,21 @@ def start_shipper(run: Run, backend: Backend) -> subprocess.Popen[bytes]:
             "OTEL_EXPORTER_OTLP_ENDPOINT": backend.otlp_http,
             "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
         },
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
     )
+
+
+def check_shipped(shipper: subprocess.Popen[bytes]) -> None:
+    """Wait for a shipper to end well; its own words say what it did not like."""
+    with shipper:
+        _, words = shipper.communicate(timeout=60)
+    assert 0 == shipper.returncode, words.decode()
 
 
 def test_a_shipped_run_is_the_journals(backend: Backend, tmp_path: Path) -> None:
     """What two ranks recorded, one of them killed, comes back through the shipper as it stands in the journal."""
     run = record_run(tmp_path)
-    with start_shipper(run, backend) as shipper:
-        assert 0 == shipper.wait(60)
+    check_shipped(start_shipper(run, backend))
     found = wait_for_run(backend.traces().url, run.run_id, lambda found: len(found.spans) >= len(run.spans))
     assert describe_run(run) == describe_run(found)
 
@@ -59,7 +65,7 @@ def test_a_shipped_open_span_is_open(backend: Backend, tmp_path: Path) -> None:
             found = wait_for_run(url, run_id, lambda run: len(run.spans) >= len(alive.spans))
         finally:
             program.communicate()
-            assert 0 == shipper.wait(60)
+            check_shipped(shipper)
     assert describe_run(alive) == describe_run(found)
     dead = wait_for_run(url, run_id, lambda run: any(span.is_interrupted for span in run.spans))
     assert describe_run(open_run(tmp_path, run=run_id)) == describe_run(dead)

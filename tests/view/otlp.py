@@ -49,6 +49,7 @@ def make_json_span(span: SpanData) -> Json:
         "droppedAttributesCount": attributes,
         "droppedEventsCount": events,
         "droppedLinksCount": links,
+        "flags": 0x301 if span.is_parent_remote else 0x101,
     }
 
 

@@ -13,7 +13,7 @@ from otel_trace.view import Run, open_run
 
 REPOSITORY = Path(__file__).parents[2]
 PROGRAM = """
-import os, signal, sys
+import os, signal, sys, uuid
 from opentelemetry import trace
 import otel_trace as ot
 if "tensors" in sys.argv:
@@ -43,6 +43,11 @@ ot.configure()
 with tracer.start_as_current_span("setup") as setup:
     load("setup.csv")
 outside = setup.get_span_context()
+caller = trace.SpanContext(
+    uuid.uuid4().int, 7, is_remote=True, trace_flags=trace.TraceFlags(1), trace_state=trace.TraceState([("a", "b")])
+)
+with tracer.start_as_current_span("called", trace.set_span_in_context(trace.NonRecordingSpan(caller))):
+    pass
 for number in range(3):
     with ot.step(number):
         with ot.stage("data"):
@@ -118,7 +123,7 @@ def describe_process(process: ProcessData) -> dict[str, Any]:
 
 
 def describe_span(span: SpanData) -> dict[str, Any]:
-    """Return a span as plain data."""
+    """Return a span as plain data, without `is_parent_remote`: Tempo forgets it when it stores."""
     return {
         "name": span.name,
         "ids": (span.trace_id, span.span_id, span.parent_id),
@@ -127,6 +132,7 @@ def describe_span(span: SpanData) -> dict[str, Any]:
         "attributes": span.attributes,
         "events": [(event.name, event.time_ns, event.attributes) for event in span.events],
         "links": [(link.trace_id, link.span_id, link.attributes) for link in span.links],
-        "scope": (span.scope, span.scope_version, span.trace_state, span.dropped),
+        "scope": (span.scope, span.scope_version),
+        "rest": (span.trace_state, span.dropped),
         "process": describe_process(span.process),
     }

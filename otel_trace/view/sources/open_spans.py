@@ -11,11 +11,9 @@ Whether a process lives cannot be asked. It is taken to live while it has a mark
 
 from collections.abc import Mapping, Sequence
 
+from otel_trace import names
 from otel_trace.journal.span_data import SpanData
 
-OPEN = "otel_trace.open"
-INTERRUPTED = "otel_trace.interrupted"
-LINK = "otel_trace.link"
 _SUFFIX = " (open)"
 
 _Place = tuple[str, str]
@@ -25,12 +23,12 @@ _Real = Mapping[_Place, str]
 
 def restore_open_spans(spans: Sequence[SpanData]) -> list[SpanData]:
     """Return `spans` with each open span once, as it stands in the journal of its process."""
-    markers = [span for span in spans if span.attributes.get(OPEN) is True]
+    markers = [span for span in spans if span.attributes.get(names.OPEN) is True]
     real = {_get_place(marker): _find_real_id(marker) for marker in markers}
     ended = {_get_place(span) for span in spans} - real.keys()
     kept = [span for span in spans if (span.trace_id, real.get(_get_place(span), "")) not in ended]
     _tell_last_times(spans, real)
-    interrupted = [span for span in kept if span.attributes.get(INTERRUPTED) is True]
+    interrupted = [span for span in kept if span.attributes.get(names.INTERRUPTED) is True]
     for span in interrupted:
         _restore_interrupted(span)
     _tell_who_lives([span for span in kept if _get_place(span) in real], interrupted)
@@ -45,7 +43,7 @@ def _get_place(span: SpanData) -> _Place:
 
 def _find_real_id(marker: SpanData) -> str:
     """Return the id of the span that a marker stands for; its own where it does not say."""
-    linked = next((link.span_id for link in marker.links if link.attributes.get(LINK) == "open"), None)
+    linked = next((link.span_id for link in marker.links if link.attributes.get(names.LINK) == "open"), None)
     return linked or marker.parent_id or marker.span_id
 
 
@@ -63,7 +61,7 @@ def _tell_last_times(spans: Sequence[SpanData], real: _Real) -> None:
 
 def _is_recorded(span: SpanData, real: _Real) -> bool:
     """Tell whether a process recorded the end of a span; one made for it is at least 1 ns after the start."""
-    if span.attributes.get(INTERRUPTED) is True:
+    if span.attributes.get(names.INTERRUPTED) is True:
         return span.end_ns != span.start_ns + 1
     return _get_place(span) not in real
 
@@ -72,7 +70,7 @@ def _restore_interrupted(span: SpanData) -> None:
     """Undo the end that was made for the span: neither its time nor its status is its own."""
     span.end_ns = None
     span.status, span.status_message = "unset", ""
-    del span.attributes[INTERRUPTED]
+    del span.attributes[names.INTERRUPTED]
 
 
 def _tell_who_lives(markers: Sequence[SpanData], interrupted: Sequence[SpanData]) -> None:
@@ -93,5 +91,5 @@ def _unmask(marker: SpanData, real_id: str) -> None:
     marker.span_id = real_id
     marker.name = marker.name.removesuffix(_SUFFIX)
     marker.end_ns = None
-    marker.attributes.pop(OPEN, None)
-    marker.links = [link for link in marker.links if link.attributes.get(LINK) != "open"]
+    marker.attributes.pop(names.OPEN, None)
+    marker.links = [link for link in marker.links if link.attributes.get(names.LINK) != "open"]

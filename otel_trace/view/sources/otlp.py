@@ -27,6 +27,7 @@ _NOT_AS_PROMISED = (
     TypeError,
     ValueError,
 )
+_REMOTE = 0x300  # it is known whether the parent is of another process, and it is
 _KINDS = ("unspecified", *KINDS)
 
 
@@ -113,6 +114,7 @@ def _read_span(span: Json, scope: Json, process: ProcessData) -> SpanData:
         scope_version=str(scope.get("version") or ""),
         trace_state=str(span.get("traceState") or ""),
         dropped=_read_dropped(span),
+        is_parent_remote=int(span.get("flags") or 0) & _REMOTE == _REMOTE,
     )
 
 

@@ -36,8 +36,10 @@ def test_a_file_tells_the_same_as_the_journal(tmp_path: Path, path: Path) -> Non
     """All that two ranks recorded, one of them killed, is the same read from OTLP JSON as from its journal."""
     run = record_run(tmp_path / "journal")
     path.write_text(json.dumps(make_request(make_sendable(run.spans, time.time_ns()))))
-    assert describe_run(run) == describe_run(open_run(path))
-    assert 2 == sum(span.is_interrupted for span in open_run(str(path)).spans)
+    found = open_run(str(path))
+    assert describe_run(run) == describe_run(found)
+    assert ["called"] * 2 == [span.name for span in found.spans if span.is_parent_remote]
+    assert 2 == sum(span.is_interrupted for span in found.spans)
 
 
 def test_a_request_per_line_is_read(path: Path) -> None:
