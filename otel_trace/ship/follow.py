@@ -24,6 +24,7 @@ from otel_trace.journal.values import add_value
 from otel_trace.ship.parted import Parted
 
 _CHUNK = 2**20
+_START, _END, _DEFINITION = int(Kind.START), int(Kind.END), int(Kind.DEFINITION)
 _PATIENCE = 2.0  # for a thread that still writes into a segment that has a successor
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
@@ -52,9 +53,9 @@ class _Stream(Joiner):
     def take(self, record: list[Any], definitions: Definitions, position: Position) -> None:
         """Apply one record that ends at a position."""
         kind = record[0]
-        if kind == Kind.START:
+        if kind == _START:
             self._try(self._start, record, definitions)
-        elif kind == Kind.END:
+        elif kind == _END:
             self._try(self._end, record, definitions)
             span = self._spans.pop(record[1], None) if len(record) > 1 else None
             if span is not None:
@@ -220,12 +221,12 @@ class Follower:
         record = decode_payload(payload)
         if record is None:
             self.damage.add(1, len(payload))
+        elif record[0] > _DEFINITION:
+            self._stream.take(record, self._definitions, (self._number, end))
+        elif record[0] == _DEFINITION:
+            self._definitions.add(record)
         elif record[0] == Kind.HEADER:
             self._take_header(record)
-        elif record[0] == Kind.DEFINITION:
-            self._definitions.add(record)
-        else:
-            self._stream.take(record, self._definitions, (self._number, end))
 
     def _take_header(self, record: list[Any]) -> None:
         header = record[1] if len(record) > 1 and isinstance(record[1], dict) else {}
