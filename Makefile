@@ -6,7 +6,7 @@ export PYTHON ?=
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench backends test-oldest-sdk test-py312 test-py313 clean
+.PHONY: help setup demo test lint bench faults backends test-oldest-sdk test-py312 test-py313 clean
 
 help:  ## this list
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -25,6 +25,9 @@ lint: setup  ## ruff, mypy strict, the layers of docs/design.md
 
 bench: setup  ## the figures of docs/design.md, ours against others
 	@$(BIN)/python -m benchmarks
+
+faults: setup  ## the long form of every fault: hundreds of kills and forks (FAULTS_SEED=n for another sequence)
+	@LONG_FAULTS=1 $(BIN)/python -m pytest tests/faults -o timeout=600
 
 backends: setup  ## build Jaeger, Tempo and the Collector once per user (needs Go)
 	@$(BIN)/python -m tests.backends.install

@@ -44,7 +44,9 @@ def get_runtime() -> "PlainRuntime":
     """Give the runtime that the next span goes to."""
     runtime = CURRENT.runtime
     if runtime.seen is not trace_api._TRACER_PROVIDER:
-        runtime = CURRENT.runtime = _find()
+        runtime = _find()
+        if runtime.seen is not _UNSET:
+            CURRENT.runtime = runtime
     return runtime  # type: ignore[no-any-return]
 
 
@@ -53,7 +55,8 @@ def _find() -> Any:
         off = _Off()
         off.seen = trace_api._TRACER_PROVIDER
         return off
-    return importlib.import_module(_HEAVY).find_runtime()
+    find = getattr(importlib.import_module(_HEAVY), "find_runtime", None)
+    return find() if find is not None else _Off()  # a signal came while the module is being loaded
 
 
 def is_disabled() -> bool:

@@ -36,9 +36,12 @@ def read_message(error: BaseException) -> str:
     """Give what `str(error)` would, unless that would run code of the user's."""
     args = _read_args(error)
     is_plain = all(type(arg) in _PLAIN for arg in args)
-    if is_plain and type(_find_str(type(error))) is _SLOT:
-        return str(error)
-    return BaseException.__str__(error) if is_plain else ", ".join(_name(arg) for arg in args)
+    try:
+        if is_plain and type(_find_str(type(error))) is _SLOT:
+            return str(error)
+        return BaseException.__str__(error) if is_plain else ", ".join(_name(arg) for arg in args)
+    except ValueError:  # an integer of more digits than Python writes
+        return ", ".join(f"<{name_kind(type(arg))}>" for arg in args)
 
 
 def _find_str(kind: type) -> Any:

@@ -36,7 +36,6 @@ from otel_trace.journal.clean import clean_attributes
 
 _ANCHOR = read_anchor()
 _MAX_EVENTS = 127
-_PLAIN: set[Any] = {str, int, float, bool}
 _NO_PROCESSOR = SpanProcessor()
 _set_item = dict.__setitem__
 _new = object.__new__
@@ -143,9 +142,11 @@ class FastSpan(Span):
     def set_attribute(self, key: str, value: Any) -> None:
         """Keep a few plain values aside where the limits are the usual ones; else do as the SDK does."""
         extra = self._ot_extra
-        if self._ot_is_touched or self._end_time is not None or value.__class__ not in _PLAIN:
+        kind = type(value)  # compared by identity: a set would ask its metaclass
+        is_plain = kind is str or kind is float or kind is int or kind is bool
+        if self._ot_is_touched or self._end_time is not None or not is_plain:
             super().set_attribute(key, value)
-        elif key.__class__ is str and key and len(extra or ()) < self._ot_runtime.max_extra:
+        elif type(key) is str and key and len(extra or ()) < self._ot_runtime.max_extra:
             if extra is None:
                 self._ot_extra = {key: value}
             else:

@@ -59,11 +59,12 @@ class JournalProcessor(SpanProcessor):
             more["r"] = True
         parent = span.parent.span_id if span.parent is not None else None
         trace = context.trace_id.to_bytes(16, "big")
-        self._open[context.span_id] = len(span.links)
-        self.writer.start(
+        is_written = self.writer.start(
             self._site(span), trace, context.span_id, parent, clean_time(span.start_time), [], None, more
         )
-        write_links(self.writer, context.span_id, span, 0)
+        if is_written:
+            self._open[context.span_id] = len(span.links)
+            write_links(self.writer, context.span_id, span, 0)
 
     def _site(self, span: Span) -> Site:
         scope = span.instrumentation_scope
