@@ -141,16 +141,13 @@ class FastSpan(Span):
 
     def set_attribute(self, key: str, value: Any) -> None:
         """Keep a few plain values aside where the limits are the usual ones; else do as the SDK does."""
-        extra = self._ot_extra
         kind = type(value)  # compared by identity: a set would ask its metaclass
-        is_plain = kind is str or kind is float or kind is int or kind is bool
-        if self._ot_is_touched or self._end_time is not None or not is_plain:
-            super().set_attribute(key, value)
-        elif type(key) is str and key and len(extra or ()) < self._ot_runtime.max_extra:
-            if extra is None:
-                self._ot_extra = {key: value}
-            else:
-                extra[key] = value
+        is_plain = (kind is str or kind is float or kind is int or kind is bool) and type(key) is str and key
+        extra = self._ot_extra or {}
+        is_open = not self._ot_is_touched and self._end_time is None
+        if is_open and is_plain and len(extra) < self._ot_runtime.max_extra:
+            extra[key] = value
+            self._ot_extra = extra
         else:
             super().set_attribute(key, value)
 
