@@ -13,6 +13,7 @@ from benchmarks import (
     disabled_call,
     disk_size,
     logfire_call,
+    node_cost,
     shipper,
     start_cost,
     touched_call,
@@ -30,6 +31,7 @@ FILES = (
     start_cost,
     disk_size,
     shipper,
+    node_cost,
 )
 
 

@@ -55,7 +55,7 @@ class Benchmark(Protocol):
 class Calls:
     """A benchmark of calls: CPU microseconds of the tracing process per call, on both sides.
 
-    `times` makes the blocks of a cheap call longer. `is_exported` gives the sides a server to send to and checks
+    With `is_shipped` ours sends too, and what its shipper spends counts. `times` makes the blocks of a cheap call longer. `is_exported` gives the sides a server to send to and checks
     that nothing was dropped on the way.
     """
 
@@ -67,6 +67,7 @@ class Calls:
     environment: Mapping[str, str] = field(default_factory=dict)
     times: int = 1
     is_exported: bool = False
+    is_shipped: bool = False
 
     def measure(self, effort: Effort) -> Row:
         """Let the two sides take turns."""
@@ -74,7 +75,8 @@ class Calls:
         with ExitStack() as stack:
             receiver = stack.enter_context(run_receiver()) if self.is_exported else None
             endpoint = {"BENCHMARK_ENDPOINT": receiver.endpoint} if receiver else {}
-            ours = stack.enter_context(Side(self.module, self.ours, self.environment))
+            own = endpoint if self.is_shipped else {}
+            ours = stack.enter_context(Side(self.module, self.ours, {**self.environment, **own}))
             theirs = stack.enter_context(Side(self.module, self.theirs, {**self.environment, **endpoint}))
             pairs = take_turns(ours, theirs, effort.rounds, calls)
             kept, received = (count_spans(ours.end()), receiver.count_spans()) if receiver else (0, 0)
