@@ -1,5 +1,6 @@
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,9 @@ import pytest
 
 from otel_trace.journal.place import journal_root
 from tests.cli.running import Result, run_command
+from tests.view.factories import make_process, make_span
 from tests.view.journals import write_run
+from tests.view.otlp import make_request
 
 
 @pytest.fixture
@@ -102,3 +105,30 @@ def test_a_terminal_without_unicode_gets_plain_characters(root: Path) -> None:
         check=True,
     )
     assert r"Run run-\u706b of train.py" == result.stdout.splitlines()[0]
+
+
+def test_a_file_of_otlp_is_shown(tmp_path: Path) -> None:
+    """What a Collector wrote is shown as a journal is; of several runs the one that is named."""
+    path = tmp_path / "spans.json"
+    for run_id, trace_id in (("run-a", "a" * 32), ("run-b", "b" * 32)):
+        process = make_process(service="train.py")
+        process.resource["training.run_id"] = run_id
+        span = make_span("a1" * 8, name="load", trace_id=trace_id, process=process)
+        with path.open("a") as file:
+            file.write(json.dumps(make_request([span])) + "\n")
+    lines = run(str(path), "--run", "run-b").stdout.splitlines()
+    assert ("Run run-b of train.py", "  1.00 ms  load") == (lines[0], lines[-1])
+
+
+@pytest.mark.parametrize("command", ["view", "runs"])
+def test_nobody_at_a_url_is_one_line(command: str) -> None:
+    """A server that does not answer is one line on stderr and exit code 1."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        result = run_command(command, url)
+    assert (1, "", f"Error: {url} cannot be asked: connection refused\n") == (
+        result.exit_code,
+        result.stdout,
+        result.stderr,
+    )

@@ -106,7 +106,7 @@ def _explain(error: Exception) -> str:
         return f"no answer within {_TIMEOUT:.0f} s"
     if isinstance(reason, socket.gaierror):
         return "no such host"
-    if isinstance(reason, http.client.HTTPException):
+    if isinstance(reason, http.client.HTTPException) and not isinstance(reason, http.client.InvalidURL):
         return f"it does not speak HTTP ({type(reason).__name__})"
     text = reason.strerror if isinstance(reason, OSError) else None
     return clean_text(" ".join((text or str(reason)).split()).lower(), _MAX_SAID)

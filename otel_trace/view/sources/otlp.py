@@ -3,7 +3,7 @@
 A span that is not what it should be is counted as damage and takes no other with it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -51,11 +51,12 @@ class OtlpReading:
 
     def add(self, value: Any) -> None:
         """Take the spans of one OTLP JSON value."""
-        for group in _list_groups(value):
-            try:
-                self._add_group(group)
-            except _NOT_AS_PROMISED:
-                self.damage.records += 1
+        try:
+            groups = list(_list_groups(value))
+        except _NOT_AS_PROMISED:
+            groups = [None]
+        for group in groups:
+            self._try(self._add_group, group)
 
     @cached_property
     def spans(self) -> list[SpanData]:
@@ -72,21 +73,24 @@ class OtlpReading:
         traces = group_traces(self.spans)
         return Run(run_id, traces, self.processes, self.damage, source=source, notes=notes)
 
-    def _add_group(self, group: Json) -> None:
+    def _add_group(self, group: Any) -> None:
         process = find_process(read_attributes(group.get("resource") or {}), self._processes)
         for scope_spans in group.get("scopeSpans") or ():
             scope = scope_spans.get("scope") or {}
             for span in scope_spans.get("spans") or ():
-                self._try(span, scope, process)
+                self._try(self._add_span, span, scope, process)
 
-    def _try(self, span: Json, scope: Json, process: ProcessData) -> None:
+    def _add_span(self, span: Json, scope: Json, process: ProcessData) -> None:
+        self._found.append(_read_span(span, scope, process))
+
+    def _try(self, add: Callable[..., None], *parts: Any) -> None:
         try:
-            self._found.append(_read_span(span, scope, process))
+            add(*parts)
         except _NOT_AS_PROMISED:
             self.damage.records += 1
 
 
-def _list_groups(value: Any) -> Iterator[Json]:
+def _list_groups(value: Any) -> Iterator[Any]:
     while isinstance(value, dict):
         for key in _LISTS:
             yield from value.get(key) or ()

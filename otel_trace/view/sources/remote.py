@@ -5,9 +5,10 @@ http://host:3200?run=ID          a Tempo, one run by its id or the beginning of 
 http://host:16686/trace/ID       one trace, as the address of Jaeger's page names it
 """
 
+import contextlib
 import re
 import urllib.parse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -44,7 +45,7 @@ def parse_address(url: str) -> Address:
         shown = clean_text(_CREDENTIALS.sub("//", url), 200)
         raise SourceFailed(f"{shown!r} is no address of a Jaeger or Tempo; one is http://host:16686")
     page = _PAGE.search(parts.path)
-    path = parts.path[: page.start()] if page else parts.path
+    path = urllib.parse.quote(parts.path[: page.start()] if page else parts.path, safe="/%~+:@")
     run_ids = urllib.parse.parse_qs(parts.query).get("run", [None])
     trace_id = page["trace_id"].lower().zfill(32) if page and page["trace_id"] else None
     return Address(parts._replace(path=path, query="", fragment="").geturl(), run_ids[0], trace_id)
@@ -85,9 +86,24 @@ def open_remote(url: str, run: str | None = None, step: int | None = None) -> Ru
     """Read the run or the trace that a URL names; of a run that is too long to be read whole, at least that step."""
     address = parse_address(url)
     backend = find_backend(address.server)
-    if address.trace_id is not None:
-        return _read_one(backend, address.trace_id)
-    run_id, found = _find_run(backend, run or address.run_id)
+    with _distrust(backend):
+        if address.trace_id is not None:
+            return _read_one(backend, address.trace_id)
+        return _read_run(backend, run or address.run_id, step)
+
+
+@contextlib.contextmanager
+def _distrust(backend: Backend) -> Iterator[None]:
+    """Say whose answer it was where one is not of the form that it must have."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        what = clean_text(f"{type(error).__name__}: {error}", 200)
+        raise SourceFailed(f"{_name_backend(backend)} answered what cannot be understood ({what})") from error
+
+
+def _read_run(backend: Backend, wanted: str | None, step: int | None) -> Run:
+    run_id, found = _find_run(backend, wanted)
     notes: list[str] = []
     if found.has_more:
         found = _narrow(backend, run_id, step, notes) or found
@@ -108,7 +124,8 @@ def _narrow(backend: Backend, run_id: str, step: int | None, notes: list[str]) -
 def find_remote_runs(url: str) -> tuple[str, list[RemoteRun]]:
     """Return what a backend is called, and the runs that it has seen lately."""
     backend = find_backend(parse_address(url).server)
-    return _name_backend(backend), backend.list_runs()
+    with _distrust(backend):
+        return _name_backend(backend), backend.list_runs()
 
 
 def _name_backend(backend: Backend) -> str:

@@ -124,6 +124,15 @@ def test_a_broken_span_is_damage(broken: Any) -> None:
     assert (["01" * 8], 1) == ([span.span_id for span in reading.spans], reading.damage.records)
 
 
+@pytest.mark.parametrize(
+    "value", [{"resourceSpans": 5}, {"trace": {"batches": 0.5}}, {"result": {"resourceSpans": "x"}}]
+)
+def test_a_broken_list_of_groups_is_damage(value: Any) -> None:
+    """What is no list of groups is counted."""
+    reading = read(value)
+    assert ([], 1) == (reading.spans, reading.damage.records)
+
+
 def test_a_broken_group_is_damage() -> None:
     """A group that cannot be read is counted, and the others are there."""
     reading = read({"resourceSpans": [5, wrap({"traceId": TRACE_ID, "spanId": SPAN_ID})["resourceSpans"][0]]})

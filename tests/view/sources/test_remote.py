@@ -23,6 +23,7 @@ SERVER = "http://host:16686"
         (Address(SERVER), SERVER),
         (Address(f"{SERVER}/"), f"{SERVER}/"),
         (Address(f"{SERVER}/jaeger"), f"{SERVER}/jaeger/search?service=train"),
+        (Address(f"{SERVER}/my%20%E7%81%AB/"), f"{SERVER}/my \u706b/"),
         (Address(SERVER, run_id="a b"), f"{SERVER}?run=a%20b#top"),
         (Address(SERVER, trace_id=ID), f"{SERVER}/trace/2A?uiFind=x"),
         (Address(SERVER, trace_id=ID), f"{SERVER}/api/v2/traces/{ID}"),
@@ -215,3 +216,22 @@ def test_a_failure_while_reading_is_one_error() -> None:
     }
     with serve(answers) as server, pytest.raises(SourceFailed, match=r"answered 500: disk"):
         open_run(server.url)
+
+
+@pytest.mark.parametrize("found", [[{}], [5], {"a": 1}, [{"traceID": ID, "spans": [7]}]])
+def test_answers_of_another_form_are_one_error(found: Any) -> None:
+    """A server whose answers are not what they must be is named, whatever they are."""
+    answers = {**make_jaeger(ID), "/api/traces": {"data": found}}
+    with serve(answers) as server, pytest.raises(SourceFailed) as caught:
+        open_run(server.url)
+    assert str(caught.value).startswith(f"Jaeger at {server.url} answered what cannot be understood (")
+
+
+def test_a_list_of_another_form_is_one_error() -> None:
+    """The same holds for the list of runs."""
+    with (
+        serve({**make_jaeger(ID), "/api/services": {"data": 5}}) as server,
+        pytest.raises(SourceFailed) as caught,
+    ):
+        find_remote_runs(server.url)
+    assert str(caught.value).startswith(f"Jaeger at {server.url} answered what cannot be understood (")
