@@ -67,7 +67,6 @@ class HttpSender:
 
     def send(self, body: bytes) -> Answer:
         """Send one request and say what became of it."""
-        self._session.answer = None
         try:
             with _within(self._timeout):
                 self._post(body)
@@ -75,6 +74,8 @@ class HttpSender:
         except TimeoutError as error:
             self._session.close()
             return Answer(Outcome.RETRY, _explain(error), is_reached=False)
+        finally:
+            self._session.answer = None  # it would keep its connection open
 
     def close(self) -> None:
         """Close the connections."""
@@ -134,6 +135,8 @@ def _read_success(content: bytes, kind: str) -> Answer:
 
 def _explain(error: BaseException | None) -> str:
     """Give the innermost reason of a failed request."""
+    if error is None:
+        return "no answer"
     while error is not None and (error.__cause__ or error.__context__):
         error = error.__cause__ or error.__context__
     return f"{type(error).__name__}: {error}"[:200]

@@ -109,7 +109,8 @@ def check_credentials(environ: Mapping[str, str] = os.environ, *, is_grpc: bool 
     told = {name: read_setting(name, environ) for name in _CREDENTIALS}
     for name, path in told.items():
         if path:
-            _check_file(f"{_PREFIX}{name}", path)
+            is_for_all = environ.get(f"{_PREFIX}{name}", "").strip() == path
+            _check_file(f"{_PREFIX}{name}" if is_for_all else f"{_PREFIX}TRACES_{name}", path)
     if told["CLIENT_KEY"] and not told["CLIENT_CERTIFICATE"]:
         raise ExporterRefused(f"{_PREFIX}CLIENT_KEY is set and {_PREFIX}CLIENT_CERTIFICATE is not: set both")
     if is_grpc and told["CLIENT_CERTIFICATE"] and not told["CLIENT_KEY"]:
