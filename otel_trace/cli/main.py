@@ -15,7 +15,7 @@ from otel_trace.version import __version__
 
 COMMANDS = {
     "view": "Show a run: its steps, and one trace as a tree.",
-    "runs": "List the runs on this machine.",
+    "runs": "List the runs on this machine, or that a Jaeger or Tempo has.",
 }
 
 

@@ -15,11 +15,9 @@ from typing import Any
 from opentelemetry import trace as trace_api
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import (
-    SpanLimits,
     SpanProcessor,
     SynchronousMultiSpanProcessor,
     TracerProvider,
-    sampling,
 )
 from opentelemetry.sdk.trace.id_generator import IdGenerator
 
@@ -29,6 +27,7 @@ from otel_trace.cluster.process import ProcessKey, host_name
 from otel_trace.cluster.run import Run, current_run
 from otel_trace.emit.clock import read_anchor
 from otel_trace.emit.delivered import find_end, wait_at_exit, wait_until_delivered
+from otel_trace.emit.environment import read_limits, read_sampler
 from otel_trace.emit.ids import new_span_id, new_trace_id
 from otel_trace.emit.launch import ensure_shipper, is_shipped, is_wanted
 from otel_trace.emit.processor import JournalProcessor
@@ -165,39 +164,17 @@ def _start_own(service_name: str) -> JournalRuntime:
     writer = _started.writer = _make_writer(run, resource.attributes, ships=True)
     processors = _Processors()
     provider = _Provider(
-        sampler=_read_sampler(),
+        sampler=read_sampler(),
         resource=resource,
         active_span_processor=processors,
         id_generator=_Ids(),
-        span_limits=_read_limits(),
+        span_limits=read_limits(),
     )
     _started.processor = JournalProcessor(writer, flush)
     provider.add_span_processor(_started.processor)
     runtime = JournalRuntime(provider, None, writer, is_sound=is_fast_span_sound(_Ids()))
     processors.runtime = _started.own = runtime
     return runtime
-
-
-def _read_sampler() -> sampling.Sampler:
-    try:
-        return sampling._get_from_env_or_default()
-    except Exception as error:
-        report_failure(f"OTEL_TRACES_SAMPLER={os.environ.get('OTEL_TRACES_SAMPLER')!r}", error)
-        return sampling.DEFAULT_ON
-
-
-def _read_limits() -> SpanLimits:
-    try:
-        return SpanLimits()
-    except ValueError:
-        limits = {
-            name: text for name, text in os.environ.items() if name.startswith("OTEL_") and "_LIMIT" in name
-        }
-        bad = ", ".join(
-            f"{name}={text[:100]!r}" for name, text in limits.items() if not text.strip().isdecimal()
-        )
-        tell_once("limits", f"{bad}: expected a whole number; using the SDK's default limits")
-        return SpanLimits(128, 128, 128, 128, 128, 128, SpanLimits.UNSET, SpanLimits.UNSET)
 
 
 def _make_writer(run: Run, resource: Any, *, ships: bool) -> Writer:

@@ -37,6 +37,7 @@ SAMPLERS = {
     "parentbased_always_on": sampling.DEFAULT_ON,
     "parentbased_always_off": sampling.DEFAULT_OFF,
     "parentbased_traceidratio": sampling.ParentBased(RATIO),
+    "parentbased_traceidratio_of_the_environment": sampling.ParentBasedTraceIdRatio(0.5),
     "parentbased_other": sampling.ParentBased(RATIO, local_parent_not_sampled=sampling.ALWAYS_ON),
     "custom": Picky(),
     "parentbased_custom": sampling.ParentBased(Picky()),
@@ -116,3 +117,14 @@ def test_parent_of_another_provider_is_asked_for(tmp_path: Path, trace_id: int) 
     inner.finish(None)
     outer.finish(None)
     assert (1, 0) == (len(other.read()), len(journal.read()))
+
+
+@pytest.mark.parametrize("trace_id", TRACE_IDS[:1])
+@pytest.mark.parametrize("name", sampling._KNOWN_SAMPLERS)
+def test_samplers_of_the_environment_leave_spans_fast(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, trace_id: int
+) -> None:
+    """Whatever `OTEL_TRACES_SAMPLER` names of the SDK's own, fast spans are made."""
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", name)
+    journal = Journalled(tmp_path / "journal", sampling._get_from_env_or_default())
+    assert journal.runtime.is_fast

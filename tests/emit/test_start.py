@@ -230,29 +230,6 @@ print(json.dumps([n for n in names(exporter)]))
     assert {"theirs", "work"} <= set(outcome.names)
 
 
-def test_limits_of_the_environment_hold() -> None:
-    """The SDK's limits from the environment hold for our spans; a bad one is told and not raised."""
-    outcome = run_program(
-        PRELUDE
-        + """
-ot.configure()
-@ot.traced
-def many():
-    for number in range(9):
-        trace.get_current_span().set_attribute(str(number), number)
-many()
-""",
-        OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT="4",
-        OTEL_TRACES_SAMPLER="nonsense",
-    )
-    assert ["5", "6", "7", "8"] == list(outcome.spans[0].attributes)
-    bad = run_program(PRELUDE + "ot.configure()\nwork(1)", OTEL_SPAN_EVENT_COUNT_LIMIT="many")
-    assert (
-        "OTEL_SPAN_EVENT_COUNT_LIMIT='many': expected a whole number; using the SDK's default limits"
-        in bad.stderr
-    )
-
-
 def test_random_is_never_touched() -> None:
     """Nothing of ours draws from the user's random numbers, in spans of ours and of the SDK's."""
     outcome = run_program(
