@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from otel_trace.ship.grpc import GrpcSender
 from otel_trace.ship.http import HttpSender
 from tests.ship.fakes import GrpcFake, HttpFake, run_grpc, run_http
+from tests.ship.journals import Run
 
 
 @pytest.fixture(autouse=True)
@@ -63,3 +65,11 @@ def make_grpc(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., GrpcSen
     yield make
     for sender in made:
         sender.close()
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    """Give a run with one process that writes."""
+    made = Run(tmp_path)
+    yield made
+    made.clean()
