@@ -16,6 +16,7 @@ from benchmarks import (
     node_cost,
     shipper,
     start_cost,
+    step_time,
     touched_call,
     unsampled_call,
 )
@@ -32,6 +33,7 @@ FILES = (
     disk_size,
     shipper,
     node_cost,
+    step_time,
 )
 
 
