@@ -16,6 +16,7 @@ from otel_trace.version import __version__
 COMMANDS = {
     "view": "Show a run: its steps, and one trace as a tree.",
     "runs": "List the runs on this machine, or that a Jaeger or Tempo has.",
+    "ship": "Send what is left of a run to the OTLP endpoint.",
 }
 
 

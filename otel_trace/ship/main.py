@@ -32,13 +32,13 @@ def run(folder: Path) -> int:
     return 0
 
 
-def take_lock(folder: Path) -> int | None:
+def take_lock(folder: Path, patience: float = _PATIENCE) -> int | None:
     """Take the lock of a folder, for as long as the descriptor is open; None when another shipper has it."""
     try:
         fd = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     except OSError:
         return None
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + patience
     while True:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

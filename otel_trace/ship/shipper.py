@@ -70,6 +70,7 @@ class Shipper:
         self._pending: list[_Item] = []
         self._wait = 0.0
         self._retry_at = 0.0
+        self._is_refused = False
         self._alone_since: float | None = None
 
     def run(self, *, is_following: bool = False) -> None:
@@ -122,6 +123,11 @@ class Shipper:
     def is_waiting(self) -> bool:
         """Say whether the endpoint has to be asked again later."""
         return bool(self._pending) and time.monotonic() < self._retry_at
+
+    @property
+    def is_refused(self) -> bool:
+        """Say whether the endpoint, or the exporter's settings, have to be mended by somebody."""
+        return self._is_refused
 
     def is_too_large(self) -> bool:
         """Say whether this process has grown so that another one should go on."""
@@ -213,6 +219,7 @@ class Shipper:
             self._settle(item)
         del self._pending[:settled]
         is_delivered = answer.outcome is Outcome.DELIVERED
+        self._is_refused = not is_delivered and answer.outcome is not Outcome.RETRY
         if is_delivered:
             self._wait = 0.0
         else:
@@ -241,7 +248,7 @@ class Shipper:
     def _advance(self) -> bool:
         """With nothing pending, everything read is delivered; say whether that is news."""
         delivery = self.delivery
-        before = (dict(delivery.positions), dict(delivery.open_in), delivery.finished)
+        before = (dict(delivery.positions), dict(delivery.cleared), dict(delivery.open_in), delivery.finished)
         for name, follower in self._followers.items():
             if follower.position >= delivery.positions.get(
                 name, (0, 0)
@@ -255,7 +262,7 @@ class Shipper:
             delivery.open_in.pop(name, None)
             delivery.cleared[name] = sys.maxsize
         delivery.finished = sorted(self._ended)
-        return before != (delivery.positions, delivery.open_in, delivery.finished)
+        return before != (delivery.positions, delivery.cleared, delivery.open_in, delivery.finished)
 
     def _forget_markers(self, follower: Follower) -> None:
         """Keep only which of the spans that are still open were shown."""
