@@ -21,6 +21,12 @@ def restored_environment() -> Iterator[None]:
     os.environ.update(before)
 
 
+@pytest.fixture(autouse=True)
+def memory_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a shipper in the tests' process not mind what the other tests there have loaded."""
+    monkeypatch.setattr("otel_trace.ship.shipper._MAX_MEMORY", 2**40)
+
+
 @pytest.fixture
 def http_fake() -> Iterator[HttpFake]:
     """Give an HTTP endpoint."""
