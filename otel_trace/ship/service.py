@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from otel_trace.cluster.process import ProcessKey, host_name, is_alive
-from otel_trace.journal.delivery import Delivery
+from otel_trace.journal.delivery import Delivery, read_delivery
 from otel_trace.ship.account import count_waiting
 from otel_trace.ship.main import take_lock
 from otel_trace.ship.outbox import Sender
@@ -16,6 +16,7 @@ from otel_trace.ship.shipper import POLL, Shipper
 
 _LOOK = 1.0
 _PATIENCE = 10.0
+_ENDING = 3.0  # a shipper that has sent all is there for a moment longer
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ def ship_rest(
     lives = is_alive if folder.name == host_name() else _is_never_alive
     with _only_one(folder) as is_mine:
         if not is_mine:
-            return Shipment(folder, is_busy=True, waiting=count_waiting(folder, Delivery(), lives))
+            state = read_delivery(folder) or Delivery()
+            return Shipment(folder, is_busy=True, waiting=count_waiting(folder, state, lives))
         shipper = Shipper(folder, sender, tell, is_alive=lives)
         before = shipper.delivery.delivered
         with contextlib.closing(shipper):
@@ -120,7 +122,7 @@ class Service:
 
 @contextlib.contextmanager
 def _only_one(folder: Path) -> Iterator[bool]:
-    lock = take_lock(folder)
+    lock = take_lock(folder, _ENDING)
     try:
         yield lock is not None
     finally:

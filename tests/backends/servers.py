@@ -184,7 +184,7 @@ class Collector(Server):
     """The OpenTelemetry Collector: counts what it receives and sends it on to other servers."""
 
     name = "otelcol"
-    ports = ("otlp_grpc", "otlp_http", "counters", "ready")
+    ports: tuple[str, ...] = ("otlp_grpc", "otlp_http", "counters", "ready")
 
     def __init__(self, folder: Path, *, forward_to: tuple[Server, ...] = ()) -> None:
         """Name the servers that get everything this one receives."""

@@ -123,11 +123,12 @@ def test_given_up_spans_are_told(fake: HttpFake) -> None:
     assert f"  given up: 2 rejected ({fake.url}/v1/traces: 2 spans rejected (too old))\n" in result.stdout
 
 
-def test_busy_run_is_left_to_its_shipper(fake: HttpFake) -> None:
+def test_busy_run_is_left_to_its_shipper(fake: HttpFake, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a shipper is at work nothing is sent a second time."""
     folder = make_run()
     lock = take_lock(folder)
     assert lock is not None
+    monkeypatch.setattr("otel_trace.ship.service._ENDING", 0.1)
     result = ship()
     os.close(lock)
     assert (1, []) == (result.exit_code, fake.bodies)
