@@ -1,4 +1,7 @@
-"""A training program whose spans are shipped by the environment: `... STEPS SPANS PAUSE`; it prints whether all arrived."""
+"""A training program whose spans are shipped by the environment: `... STEPS SPANS PAUSE [PATIENCE]`.
+
+It prints whether all arrived.
+"""
 
 import sys
 import time
@@ -6,6 +9,7 @@ import time
 import otel_trace as ot
 
 steps, spans, pause = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+patience = float(sys.argv[4]) if len(sys.argv) > 4 else 20
 
 
 @ot.traced
@@ -20,4 +24,4 @@ for step in range(steps):
         for number in range(spans):
             work(number)
     time.sleep(pause)
-sys.stdout.write(f"{ot.flush(20)}\n")
+sys.stdout.write(f"{ot.flush(patience)}\n")
