@@ -116,8 +116,8 @@ class Shipper:
 
     @property
     def is_done(self) -> bool:
-        """Say whether everything of all processes has been sent, as far as it was looked for."""
-        return not self._pending and not self._followers
+        """Say whether everything of all processes has been sent, and none of them lives."""
+        return not self._pending and not self._find_processes()
 
     @property
     def is_waiting(self) -> bool:
