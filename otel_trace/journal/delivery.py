@@ -30,7 +30,7 @@ class Delivery:
     oversized: int = 0  # spans sent into a trace that is larger than Tempo keeps
     markers: dict[str, list[str]] = field(default_factory=dict)
     positions: dict[str, tuple[int, int]] = field(default_factory=dict)
-    # Segments before `cleared` are done with, but for those that hold starts of so many open spans.
+    # Segments before `cleared` are done with, but for those with starts of open spans: so many, by segment.
     cleared: dict[str, int] = field(default_factory=dict)
     open_in: dict[str, dict[int, int]] = field(default_factory=dict)
     finished: list[str] = field(default_factory=list)

@@ -10,6 +10,7 @@ from otel_trace import config
 from otel_trace._guard import tell_once
 from otel_trace.cluster.process import is_alive, this_process
 from otel_trace.journal.bound import parse_name
+from otel_trace.journal.delivery import Delivery, read_delivery, write_delivery
 from otel_trace.journal.place import journal_root, open_place
 from otel_trace.journal.trim import cut_to_length
 
@@ -27,7 +28,10 @@ def save_from_scratch(run_id: str, host: str) -> int:
     source = journal_root() / run_id / host
     if not is_job_scoped() or not source.is_dir():
         return 0
-    segments = [path for path in sorted(source.iterdir()) if _is_ended(path)]
+    delivery = read_delivery(source) or Delivery()
+    segments = [
+        path for path in sorted(source.iterdir()) if _is_ended(path) and not _is_delivered(path, delivery)
+    ]
     for path in segments:
         with contextlib.suppress(OSError):
             cut_to_length(path)
@@ -41,12 +45,35 @@ def save_from_scratch(run_id: str, host: str) -> int:
     if not segments or not told:
         return 0
     target = open_place(Path(told).expanduser().absolute(), run_id, host).folder
-    return sum(_move(path, target / path.name) for path in segments)
+    number = sum(_move(path, target / path.name) for path in segments)
+    if delivery.positions:
+        _move_place(target, delivery)
+    return number
 
 
 def _is_ended(path: Path) -> bool:
     parsed = parse_name(path.name)
     return parsed is not None and (parsed[0] == this_process() or not is_alive(parsed[0]))
+
+
+def _is_delivered(path: Path, delivery: Delivery) -> bool:
+    """Say whether nothing of a segment is left to be sent."""
+    parsed = parse_name(path.name)
+    if parsed is None:
+        return True
+    key, number = str(parsed[0]), parsed[1]
+    if delivery.count_undelivered(key, number) == 0:
+        return True
+    is_read = delivery.positions.get(key, (0, 0)) >= (number, path.stat().st_size)
+    return is_read and number not in delivery.open_in.get(key, {number: 1})
+
+
+def _move_place(target: Path, delivery: Delivery) -> None:
+    """Let whoever sends the moved segments go on where the shipper stood."""
+    moved = read_delivery(target) or Delivery()
+    for name in ("positions", "cleared", "open_in"):
+        getattr(moved, name).update(getattr(delivery, name))
+    write_delivery(target, moved)
 
 
 def _move(source: Path, target: Path) -> bool:

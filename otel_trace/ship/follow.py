@@ -163,11 +163,10 @@ class Follower:
         return [item for item in left if item[1] > self._delivered]
 
     def count_open_in(self) -> dict[int, int]:
-        """Give how many spans that are still open began in which of the segments before this one."""
-        self._begun_in = {
-            span: segment for span, segment in self._begun_in.items() if span in self._stream.open_spans
-        }
-        return dict(Counter(self._begun_in.values()))
+        """Give how many spans that are still open began in which segment."""
+        is_open = self._stream.open_spans
+        self._begun_in = {span: segment for span, segment in self._begun_in.items() if span in is_open}
+        return dict(Counter(self._begun_in.get(span, self._number) for span in is_open))
 
     def close(self) -> None:
         """Close the file."""
