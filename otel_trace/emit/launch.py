@@ -26,7 +26,7 @@ _CODE = (
     "import json, sys; sys.path += json.loads(sys.argv[1]); "
     "from otel_trace.ship.main import main; sys.exit(main())"
 )
-_SHELL = '"$@" </dev/null >/dev/null 2>>"$OTEL_TRACE_LOG" &'
+_SHELL = 'log=$1; shift; "$@" </dev/null >/dev/null 2>>"$log" &'
 _STARTING = 3.0
 _MANY_STARTS, _MANY_STARTS_PAUSE = 30, 60.0
 _MAX_LOG = 2**20
@@ -100,8 +100,8 @@ def start_shipper(folder: Path) -> None:
     environ = {name: text for name, text in os.environ.items() if not name.startswith(_LEFT_OUT)}
     environ.pop("ENV", None)
     shell = subprocess.Popen(  # noqa: S603 (our own interpreter)
-        ["/bin/sh", "-c", _SHELL, "sh", *command],
-        env={**environ, "OTEL_TRACE_LOG": str(log)},
+        ["/bin/sh", "-c", _SHELL, "sh", str(log), *command],
+        env=environ,
         cwd="/",
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

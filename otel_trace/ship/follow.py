@@ -57,7 +57,7 @@ class _Stream(Joiner):
             self._try(self._start, record, definitions)
         elif kind == _END:
             self._try(self._end, record, definitions)
-            span = self._spans.pop(record[1], None) if len(record) > 1 else None
+            span = self._spans.pop(record[1], None) if len(record) > 1 and type(record[1]) is int else None
             if span is not None:
                 self.ended.append((_settle(span), position))
         elif kind == Kind.EVENT:

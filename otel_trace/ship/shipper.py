@@ -71,6 +71,7 @@ class Shipper:
         self._wait = 0.0
         self._retry_at = 0.0
         self._is_refused = False
+        self._is_told_to_wait = False
         self._alone_since: float | None = None
 
     def run(self, *, is_following: bool = False) -> None:
@@ -110,7 +111,9 @@ class Shipper:
         if any(self._is_alive(key) for key in self._find_processes()):
             self._alone_since = None
             return False
-        self._alone_since = self._alone_since or time.monotonic()
+        if self._alone_since is None:
+            self._alone_since = time.monotonic()
+            self._hasten()
         alone = time.monotonic() - self._alone_since
         return alone > _LINGER or (alone > _GRACE and self.is_done)
 
@@ -242,8 +245,14 @@ class Shipper:
         self._wait = min(max(self._wait * 2, _FIRST_WAIT), _LONGEST_WAIT)
         if answer.outcome is not Outcome.RETRY:
             self._wait = _LONGEST_WAIT
+        self._is_told_to_wait = answer.retry_after > 0
         pause = max(answer.retry_after, self._wait * random.uniform(0.8, 1.2))  # noqa: S311 (no secret)
         self._retry_at = time.monotonic() + pause
+
+    def _hasten(self) -> None:
+        """Ask once more before the end: an endpoint that was away for long may be back. Not if it asked us to wait."""
+        if not self._is_told_to_wait:
+            self._wait, self._retry_at = 0.0, 0.0
 
     def _advance(self) -> bool:
         """With nothing pending, everything read is delivered; say whether that is news."""

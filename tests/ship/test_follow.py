@@ -226,3 +226,31 @@ def test_large_spans_come_in_chunks(tmp_path: Path) -> None:
     run.clean()
     assert 2000 == sum(counts)
     assert 600 > max(counts)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        [3],
+        [3, []],
+        [3, {}, 1],
+        [2],
+        [2, [], 1, 2, 3, 4, 5],
+        [4, [1]],
+        [6, {}],
+        [1],
+        [5],
+        [0],
+        [99],
+        [-1],
+        [3, None, None],
+    ],
+)
+def test_record_that_is_not_what_its_kind_promises_is_passed_over(run: Run, record: list[object]) -> None:
+    """A frame that is intact and holds nonsense costs nothing but itself."""
+    from otel_trace.journal.format import encode, pack_frame
+
+    write_spans(run.writer, 1)
+    run.writer.segment.write(pack_frame(encode(record)))
+    write_spans(run.writer, 1, first=2)
+    assert [1, 2] == read_all(run.follow())

@@ -283,6 +283,33 @@ def test_ends_5_s_after_its_last_producer(run: Run, monkeypatch: pytest.MonkeyPa
     assert [1, 2, 3] == sender.delivered
 
 
+def test_asks_once_more_before_it_ends(run: Run) -> None:
+    """An endpoint that is back while we still waited gets everything, although the next try was far away."""
+    shipper = run.make_shipper(sender := TellingSender([UNREACHED] * 6))
+    write_spans(run.writer, 3)
+    for _ in range(6):
+        shipper._retry_at = 0
+        shipper.turn()
+    assert shipper._retry_at - time.monotonic() > 10
+    run.end()
+    assert not shipper.is_over()
+    turn(shipper)
+    assert [1, 2, 3] == sender.delivered
+
+
+def test_end_does_not_hasten_what_was_asked_to_wait(run: Run) -> None:
+    """A backend that said when to come again is not asked before."""
+    shipper = run.make_shipper(
+        sender := TellingSender(lambda _: Answer(Outcome.RETRY, "429", retry_after=60.0))
+    )
+    write_spans(run.writer, 3)
+    shipper.turn()
+    run.end()
+    assert not shipper.is_over()
+    turn(shipper)
+    assert 1 == len(sender.asked)
+
+
 def test_makes_way_when_it_has_grown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Above 300 MB a shipper ends, with what it reached on disk, and says so."""
     monkeypatch.setattr(shipper_module, "_MAX_MEMORY", 1)
