@@ -326,3 +326,17 @@ def test_full_disk_does_not_stop_delivery(run: Run, monkeypatch: pytest.MonkeyPa
     turn(run.make_shipper(sender := TellingSender()))
     assert [1, 2, 3] == sender.delivered
     assert None is read_delivery(run.folder)
+
+
+def test_busy_process_does_not_starve_the_others(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where one turn cannot take everything, the next one begins with whoever was left out."""
+    monkeypatch.setattr("otel_trace.ship.intake._MAX_SPANS", 1)
+    for number in (1, 2, 3):
+        fill_with(run.folder, 3, key=ProcessKey(900_000 + number, 1))
+    sender = TellingSender()
+    shipper = Shipper(run.folder, sender, run.told.append, is_alive=lambda _: True)
+    for _ in range(3):
+        shipper.turn()
+    shipper.close()
+    assert [[1, 2, 3]] * 3 == sender.asked
+    assert {f"90000{number}-1" for number in (1, 2, 3)} == set(run.delivery.positions)
