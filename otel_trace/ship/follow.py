@@ -16,7 +16,7 @@ from otel_trace.cluster.process import ProcessKey
 from otel_trace.journal.bound import parse_name
 from otel_trace.journal.clean import MAX_ATTRIBUTES
 from otel_trace.journal.delivery import Delivery
-from otel_trace.journal.format import FORMATS, FRAME, SUFFIX, Kind, decode_payload, unpack_payload
+from otel_trace.journal.format import FORMATS, FRAME, MAGIC, SUFFIX, Kind, decode_payload, unpack_payload
 from otel_trace.journal.join import Definitions, Joiner, Shared, Site, bound_span
 from otel_trace.journal.reader import Damage, scan_frames
 from otel_trace.journal.span_data import ProcessData, SpanData
@@ -151,6 +151,7 @@ class Follower:
         if self._read_chunk():
             self._read_at = time.monotonic()
         elif self._stream.is_closed or is_over or time.monotonic() > self._read_at + _PATIENCE:
+            self._read_at = time.monotonic()
             if is_over or self._find_next() is not None:
                 self._pass_over_the_rest()
             if self._open_next():
@@ -198,6 +199,8 @@ class Follower:
 
     def _read_chunk(self) -> int:
         """Take the complete frames from here on; give how many bytes they were."""
+        if os.pread(self._fd, 2, self._offset) != MAGIC:
+            return 0  # as nearly always: not worth a chunk of zeros
         data = os.pread(self._fd, _CHUNK, self._offset)
         offset = 0
         while (payload := unpack_payload(data, offset)) is not None:

@@ -19,6 +19,7 @@ from otel_trace.ship.outbox import MAX_SPANS, Outbox, Sender, take_request
 from otel_trace.ship.sizes import TraceSizes
 
 POLL = 0.1
+_QUIET = 5.0
 _GRACE = 1.0
 _LINGER = 5.0
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
@@ -63,13 +64,17 @@ class Shipper:
             gc.enable()
 
     def _run(self, *, is_following: bool) -> None:
+        moved_at = time.monotonic()
         while is_following or not self.is_over():
             has_moved = self.turn()
             if self.is_too_large():
                 break
-            if not has_moved:
+            if has_moved:
+                moved_at = time.monotonic()
+            else:
                 gc.collect(0)
-                time.sleep(POLL)
+                is_quiet = time.monotonic() - moved_at > _QUIET
+                time.sleep(POLL if not is_quiet else 2 * POLL)
         self.close()
 
     def turn(self) -> bool:

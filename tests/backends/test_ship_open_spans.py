@@ -69,6 +69,7 @@ def test_hang_is_seen_and_then_the_kill(
             assert True is found[name].attributes["otel_trace.interrupted"]
         assert spans["data"].span_id == found["load"].parent_id
     assert 10 > time.monotonic() - killed_at
+    assert wait_for(lambda: shipped.delivery.finished)
     assert make_account(shipped.folder).is_balanced
     assert (4, []) == (shipped.delivery.delivered, list(shipped.delivery.markers.values()))
 
