@@ -27,7 +27,7 @@ bench: setup  ## the figures of docs/design.md, ours against others
 	@$(BIN)/python -m benchmarks
 
 faults: setup  ## the long form of every fault: hundreds of kills and forks (FAULTS_SEED=n for another sequence)
-	@LONG_FAULTS=1 $(BIN)/python -m pytest tests/faults -o timeout=600
+	@LONG_FAULTS=1 $(BIN)/python -m pytest tests/faults tests/backends/test_ship_outages.py tests/backends/test_ship_open_spans.py -o timeout=900
 
 backends: setup  ## build Jaeger, Tempo and the Collector once per user (needs Go)
 	@$(BIN)/python -m tests.backends.install
