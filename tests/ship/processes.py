@@ -38,9 +38,8 @@ def find_shippers(root: Path) -> list[int]:
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             words = (folder / "cmdline").read_bytes().split(b"\0")
-            is_ours = any(b"otel_trace.ship.main" in word for word in words) and words[0].endswith(
-                (b"python", b"python3")
-            )
+            is_python = os.path.basename(words[0]).startswith(b"python")  # noqa: PTH119 (bytes); not the shell before it
+            is_ours = is_python and any(b"otel_trace.ship.main" in word for word in words)
             if is_ours and words[-2].startswith(os.fsencode(root)):
                 found.append(int(folder.name))
     return found
