@@ -10,6 +10,7 @@ import os
 import shutil
 import stat
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +62,7 @@ PINNED = (("GOSUMDB", "off"), ("GOFLAGS", "-mod=readonly"))
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Recipe(ABC):
     """One server: what its folder in the cache is called and how its binary is made."""
 
     name: str
@@ -73,9 +74,9 @@ class Recipe:
         """Return the name of its folder in the cache."""
         return f"{self.name}-{self.version}"
 
+    @abstractmethod
     def build(self, work: Path, binary: Path) -> Iterator[str]:
         """Make `binary`, using `work` for sources; yield the name of each phase before it starts."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

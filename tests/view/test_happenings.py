@@ -7,9 +7,9 @@ from otel_trace.view.happenings import list_event_words, say_error
 from tests.view.factories import make_event, make_exception
 
 STACK = """Traceback (most recent call last):
-  File "/home/me/train.py", line 40, in main
+  File "/job/train.py", line 40, in main
     step()
-  File "/home/me/model.py", line 31, in forward
+  File "/job/model.py", line 31, in forward
     raise ValueError("bad shape")
 ValueError: bad shape
 """
@@ -34,7 +34,7 @@ ValueError: bad shape
 def test_a_change_says_value_and_line(words: list[str], attributes: dict[str, Any]) -> None:
     """A watched variable's change shows its new value, the one before and the line that did it."""
     event = make_event("variable.change", 1, variable__name="loss", code__line__number=12, **attributes)
-    assert words == list_event_words(event, "/home/me/train.py")
+    assert words == list_event_words(event, "/job/train.py")
 
 
 def test_a_change_without_a_line_says_none() -> None:

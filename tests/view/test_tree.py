@@ -12,7 +12,7 @@ from tests.view.factories import (
     make_span,
 )
 
-CODE = {"code.file.path": "/home/me/train.py", "code.line.number": 40}
+CODE = {"code.file.path": "/job/train.py", "code.line.number": 40}
 RANKS = make_look(is_distributed=True)
 
 
@@ -68,7 +68,7 @@ def test_events_stand_among_the_children_by_time() -> None:
 
 def test_an_error_is_told_where_it_began() -> None:
     """The innermost span tells the error and its line, the spans that it passed only its type."""
-    stack = '  File "/home/me/model.py", line 31, in forward\n'
+    stack = '  File "/job/model.py", line 31, in forward\n'
     failed = [make_exception("ValueError", "bad shape", 5, stack)]
     check_tree(
         """
