@@ -251,9 +251,9 @@ def open_fast_span(
     """
     variable: ContextVar[Context] = runtime.context
     context = variable.get()
-    inherited: Any = context.get(FACTS_KEY)
-    facts = inherited
+    facts: Any = (inherited := context.get(FACTS_KEY))
     parent: Any = context.get(_SPAN_KEY)
+    more = None
     if planned is not None:
         share, parent, parent_id, span_id, facts = planned
     else:
@@ -266,7 +266,7 @@ def open_fast_span(
             joined = runtime.join_trace(context, parent, site)
             if joined.__class__ is not tuple:
                 return joined
-            share, parent, parent_id = joined
+            share, parent, parent_id, more = joined
         if site.stage is not None:
             facts = (facts or NO_FACTS).at_stage(site.stage)
     find = runtime.describers.get
@@ -288,7 +288,9 @@ def open_fast_span(
     span._ot_result = span._ot_error = span._ot_extra = None
     span._end_time = None
     span._start_time = now = monotonic_ns() + _ANCHOR
-    if not runtime.writer.start(site, share.data, span_id, parent_id, now, described, facts, share.more):
+    if not runtime.writer.start(
+        site, share.data, span_id, parent_id, now, described, facts, more or share.more
+    ):
         return None
     inner = Context(context)
     _set_item(inner, _SPAN_KEY, span)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _MAX_EXTRA = 64
 
-Joined = tuple[TraceShare, SpanContext | None, int | None]
+Joined = tuple[TraceShare, SpanContext | None, int | None, dict[str, Any] | None]
 
 
 class PlainRuntime:
@@ -161,7 +161,8 @@ class JournalRuntime(PlainRuntime):
         share = TraceShare(
             trace_id, TraceFlags(TraceFlags.SAMPLED | is_random), result.trace_state or TraceState()
         )
-        return share, outer, outer.span_id if outer else None
+        more = {**(share.more or {}), "r": True} if outer and outer.is_remote else None
+        return share, outer, outer.span_id if outer else None, more
 
 
 _RANDOM = getattr(TraceFlags, "RANDOM_TRACE_ID", 0)

@@ -5,6 +5,7 @@ others, what lies before the delivered position is read again for the sake of it
 its ends are passed over.
 """
 
+import contextlib
 import functools
 import os
 import time
@@ -25,6 +26,7 @@ from otel_trace.ship.parted import Parted
 
 _CHUNK = 2**20
 _START, _END, _DEFINITION = int(Kind.START), int(Kind.END), int(Kind.DEFINITION)
+_SYNC_EVERY = 1.0
 _PATIENCE = 2.0  # for a thread that still writes into a segment that has a successor
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
@@ -118,6 +120,7 @@ class Follower:
         self._number = 0
         self._offset = 0
         self._read_at = time.monotonic()
+        self._synced_at = 0.0
         self._definitions = Definitions([], self.damage)
 
     @property
@@ -147,9 +150,17 @@ class Follower:
         ended, self._stream.ended = self._stream.ended, []
         return [item for item in ended if item[1] > self._delivered]
 
+    def _sync(self) -> None:
+        """Have what was written on disk, once a second: against the loss of the machine, and at nobody's cost but ours."""
+        if time.monotonic() > self._synced_at + _SYNC_EVERY:
+            self._synced_at = time.monotonic()
+            with contextlib.suppress(OSError):
+                os.fsync(self._fd)
+
     def _advance(self, *, is_over: bool) -> None:
         if self._read_chunk():
             self._read_at = time.monotonic()
+            self._sync()
         elif self._stream.is_closed or is_over or time.monotonic() > self._read_at + _PATIENCE:
             self._read_at = time.monotonic()
             if is_over or self._find_next() is not None:

@@ -131,6 +131,7 @@ def test_extracted_parent_is_the_parent(journal: Journalled) -> None:
     context_api.detach(token)
     (data,) = journal.read()
     assert ("1" * 32, "2" * 16, "vendor=x") == (data.trace_id, data.parent_id, data.trace_state)
+    assert data.is_parent_remote
     assert "vendor=x" == call.get_span_context().trace_state.to_header()
 
 

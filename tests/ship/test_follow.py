@@ -254,3 +254,21 @@ def test_record_that_is_not_what_its_kind_promises_is_passed_over(run: Run, reco
     run.writer.segment.write(pack_frame(encode(record)))
     write_spans(run.writer, 1, first=2)
     assert [1, 2] == read_all(run.follow())
+
+
+def test_what_is_read_is_made_durable_once_a_second(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk is waited for here, not in training: at most once a second, and only when there is something new."""
+    synced: list[int] = []
+    monkeypatch.setattr("os.fsync", synced.append)
+    follower = Follower(run.folder, run.key, Delivery())
+    for number in range(1, 4):
+        write_spans(run.writer, 1, first=number)
+        assert 1 == len(follower.read())
+    assert 1 == len(synced)
+    monkeypatch.setattr(follow, "_SYNC_EVERY", 0.0)
+    follower.read()
+    assert 1 == len(synced)
+    write_spans(run.writer, 1, first=4)
+    follower.read()
+    assert 2 == len(synced)
+    follower.close()
