@@ -1,28 +1,13 @@
 """A call with three tensors, exported: ours against a span set by hand with the SDK's own pipeline."""
 
-from itertools import count
-
 from benchmarks.harness import Block, Calls
 from benchmarks.result import Bar
-from benchmarks.workload import forward, make_tensors, set_nine_attributes, start_stock_export
+from benchmarks.workload import forward, make_tensors, set_nine_attributes, start_stock_export, trace_calls
 
 
 def ours() -> Block:
     """Return calls of a decorated function, which the journal has when they return."""
-    import otel_trace as ot
-
-    ot.configure()
-    call = ot.traced(forward)
-    x, y, z = make_tensors()
-    numbers = count()
-
-    def run(calls: int) -> None:
-        with ot.step(next(numbers)):
-            for _ in range(calls):
-                call(x, y, z)
-        ot.flush()
-
-    return run
+    return trace_calls(forward)
 
 
 def theirs() -> Block:

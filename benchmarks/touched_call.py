@@ -1,13 +1,12 @@
 """A call whose body sets an attribute on the current span: the fast span has to become a whole one."""
 
-from itertools import count
 from typing import Any
 
 from opentelemetry import trace
 
 from benchmarks.harness import Block, Calls
 from benchmarks.result import Bar
-from benchmarks.workload import make_tensors, set_nine_attributes, start_stock_export
+from benchmarks.workload import make_tensors, set_nine_attributes, start_stock_export, trace_calls
 
 
 def touch(x: Any, y: Any, z: Any) -> None:  # noqa: ARG001 (they are there to be captured)
@@ -17,20 +16,7 @@ def touch(x: Any, y: Any, z: Any) -> None:  # noqa: ARG001 (they are there to be
 
 def ours() -> Block:
     """Return calls of a decorated function."""
-    import otel_trace as ot
-
-    ot.configure()
-    call = ot.traced(touch)
-    x, y, z = make_tensors()
-    numbers = count()
-
-    def run(calls: int) -> None:
-        with ot.step(next(numbers)):
-            for _ in range(calls):
-                call(x, y, z)
-        ot.flush()
-
-    return run
+    return trace_calls(touch)
 
 
 def theirs() -> Block:

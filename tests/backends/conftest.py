@@ -16,7 +16,11 @@ def require_built(name: str) -> None:
     """Skip the test when a server is not built; fail it under CI."""
     if find_binary(name) is not None:
         return
-    reason = f"{name} is not built: run make backends"
+    miss(f"{name} is not built: run make backends")
+
+
+def miss(reason: str) -> None:
+    """Skip a test that lacks something of the machine; fail it under CI."""
     if os.environ.get("CI") == "true":
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)

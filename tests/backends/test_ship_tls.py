@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.backends.certificates import make_certificates
-from tests.backends.conftest import require_built
+from tests.backends.conftest import miss, require_built
 from tests.backends.servers import Collector, Jaeger
 from tests.backends.shipping import Shipped, end, list_lost, read_arrived
 from tests.ship.processes import end_shippers
@@ -32,7 +32,7 @@ def server(jaeger: Jaeger, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """Return a Collector with certificates of this test's own authority, that sends on to Jaeger."""
     require_built("otelcol")
     if shutil.which("openssl") is None:
-        pytest.skip("there is no openssl here to make certificates with")
+        miss("there is no openssl here to make certificates with")
     folder = tmp_path_factory.mktemp("tls")
     make_certificates(folder)
     with TlsCollector(folder, forward_to=(jaeger,)) as collector:
